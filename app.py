@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from streamlit import runtime
 
+from pages.server.version import require_streamlit
+
+require_streamlit()
 if runtime.exists():
     from pages.frame import frame
 

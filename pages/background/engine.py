@@ -14,6 +14,8 @@ from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.model_attack.along import Along, attacks_along
+from certcore.model_attack.stored import ModelAttack
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
@@ -26,7 +28,7 @@ from certcore.verify.proof import certified_count
 from ..messages.text import listing
 from ..state.state import View, within_base
 from .jobs import Job
-from .work import Work, ask
+from .work import PATIENCE, Work, ask
 
 
 def session(instance: Instance) -> Session:
@@ -42,7 +44,7 @@ def _session(digest: str, _instance: Instance) -> Session:
     return Session(_instance)
 
 
-def certificate(view: View) -> Work:
+def certificate(view: View, patience: float = PATIENCE) -> Work:
     """The certificate at the sliders' position; the attack is looked for afterwards, the number comes first."""
     exact = view.relaxation is Relaxation.EXACT
 
@@ -63,6 +65,7 @@ def certificate(view: View) -> Work:
         same=view.instance.full_digest,
         exact=exact,
         program=program,
+        patience=patience,
     )
 
 
@@ -87,6 +90,17 @@ def strengthened(view: View, result: Certificate) -> Work:
 
     key = ("strengthen", *view.key)
     return ask("strengthen", key, run, "Strengthening", same=key, patience=0.3)
+
+
+def model_attacks(view: View, axis: str, attacks: list[ModelAttack]) -> Work:
+    """What stored attacks on the model change as one budget grows, each held against the certificates."""
+
+    def run(job: Job) -> Along:
+        return attacks_along(attacks, view.instance, view.threat, axis)
+
+    fixed = view.threat.replace(**{axis: None if axis == "sigma" else 0})
+    key = ("model_attacks", axis, fixed.budgets, fixed.sigma, tuple(one.digest for one in attacks), *view.family)
+    return ask("model_attacks", key, run, "Reading attacks on the model", same=key, patience=0.4)
 
 
 def attacked(view: View, result: Certificate) -> Work:
@@ -184,13 +198,14 @@ def protecting(view: View, node: int) -> Work:
     return ask("protecting", key, run, "Certifying with this node protected", same=key, patience=0.2)
 
 
-def report(view: View, source: str) -> Work:
+def report(view: View, source: str, attacks: list[ModelAttack]) -> Work:
     """A complete report at the sliders' position, as the bytes of a zip."""
     relaxation = view.relaxation.relaxed
 
     def run(job: Job) -> bytes:
         # Imported only now: drawing for print is not needed to show a page.
         from certcore.export import build_report, report_zip
+        from certcore.export.report import with_attacks
 
         made = build_report(
             view.instance,
@@ -203,11 +218,11 @@ def report(view: View, source: str) -> Work:
             session=session(view.instance),
             counted=view.counted,
         )
-        return report_zip(made)
+        return report_zip(with_attacks(made, attacks))
 
     # The name of the file is in the report, and nowhere in the instance.
     asked = None if view.counted is None else view.counted.tobytes()
-    key = ("report", view.name, asked, *view.key)
+    key = ("report", view.name, asked, tuple(one.digest for one in attacks), *view.key)
     return ask("report", key, run, "Writing the report", same=key, patience=0.2)
 
 
@@ -236,15 +251,15 @@ def _story_threats(view: View) -> list[ThreatModel]:
 
 
 def story(view: View) -> Work:
-    """Certified counts of the five steps of the method page."""
+    """Certified counts of the five steps of the method page, the last three with their certificates and attacks."""
 
-    def run(job: Job) -> list[tuple[int, int]]:
+    def run(job: Job) -> list[tuple[int, int, Certificate | None]]:
         naive = int(view.instance.base.fronts().certified(view.threat.budgets)[view.targets].sum())
-        steps = [(naive, len(view.targets))] * 2
+        steps: list[tuple[int, int, Certificate | None]] = [(naive, len(view.targets), None)] * 2
         for number, threat in enumerate(_story_threats(view)):
             job.report((number + 2) / 5, f"step {number + 3} of 5", list(steps))
-            result = session(view.instance).certify(threat, attack=False, cancel=job.cancel)
-            steps.append((result.verified_certified, result.targets))
+            result = session(view.instance).certify(threat, cancel=job.cancel)
+            steps.append((result.verified_certified, result.targets, result))
         return steps
 
     return ask("story", ("story", *view.key), run, "Computing the five steps", same=view.key)

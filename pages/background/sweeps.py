@@ -12,36 +12,33 @@ from typing import Any
 import numpy as np
 
 from certcore.domain.local_mode import LocalMode
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TYPES, entry_of
 from certcore.domain.threat import ThreatModel
-from certcore.figures.recipe import member_name
+from certcore.figures.style import member_name
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.sweep import Curve, Radius, Session, Surface, curve, radius, strengthen, surfaces
-from certcore.sweep.attack_curve import attacks_along, attacks_over, best_below
+from certcore.sweep.attack_curve import Attacks, attacks_along, attacks_over, best_below
 from certcore.sweep.family import Question
 from certcore.sweep.radii import first_uncertified
+from certcore.sweep.ranges import MOST_VALUES, end_of, family_axis, map_stages, refined, stops, unit_of
 from certcore.sweep.surface_maps import around
 from certcore.verify.proof import certified_count
+from certcore.workbench import axis
 
 from ..files import bundles
 from ..state import state
-from ..state.sliders import slider_end, stops
-from ..state.state import MAX_BUDGET, View
+from ..state.state import View
 from .engine import session
 from .jobs import Job
 from .work import Work, ask
 
 #: Seconds between two pictures of work that is going on.
 REFRESH = 1.5
-#: No axis is longer, whatever it takes to reach zero.
-MOST_VALUES = 20_000
 #: On graphs with more nodes than this a line is drawn at so many values before it is drawn at the usual ones.
 MANY_NODES, FEW_VALUES = 5_000, 6
 #: Seconds of strong search at each point of a curve and each cell of a map.
 SECONDS_PER_POINT = 4.0
-#: σ and local budgets change the program itself: longer axes stay at the values they are first drawn at.
-MOST_SLOW_VALUES = 30
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,35 +67,12 @@ def varied(instance: Instance) -> dict[str, str]:
     )
 
 
-def end_of(instance: Instance, vary: str) -> int:
-    """Where an axis ends if nothing else is said."""
-    if vary == "sigma":
-        return instance.graph.n_nodes
-    if vary.startswith("local_"):
-        most = state.most_per_node(instance)[vary.removeprefix("local_")]
-        return 20 if most is None else min(20, most)
-    return min(slider_end(instance, vary), 500)
-
-
-def map_end(instance: Instance, vary: str) -> int:
-    """Where the axis of a map ends: a few times the largest budget that any single node withstands."""
-    if vary == "sigma":
-        return min(instance.graph.n_nodes, 20)
-    points = instance.base.fronts().points[:, TYPES.index(vary)]
-    return min(slider_end(instance, vary), max(10, 4 * int(points.max(initial=1))), 200)
-
-
 def values_to(end: int | None, to_zero: bool, instance: Instance, vary: str) -> list[int] | None:
     """The values a curve is first drawn at; None: every integer, to where nothing is certified any more."""
-    if to_zero and end is None and vary in TYPES:
+    unit = unit_of(instance, vary)
+    if to_zero and end is None and vary in TYPES and unit == 1:
         return None
-    return stops(end_of(instance, vary) if end is None else end)
-
-
-def _refined(values: list[int], vary: str) -> list[int]:
-    """Every integer of an axis; only the given ones where each would cost a solve of its own."""
-    most = MOST_VALUES if vary in TYPES else MOST_SLOW_VALUES
-    return list(range(values[-1] + 1)) if values[-1] <= most else values
+    return stops(end_of(instance, vary) if end is None else end, unit)
 
 
 def _to_zero(members: list[Member], vary: str, relaxation: Relaxation, job: Job) -> list[int]:
@@ -109,22 +83,19 @@ def _to_zero(members: list[Member], vary: str, relaxation: Relaxation, job: Job)
             job.report(None, "looking for the end of the axis")
             found = first_uncertified(session(instance), member.threat, vary, relaxation=relaxation, cancel=job.cancel)
             end = end_of(instance, vary) if found is None else found
-            last = max(last, min(end, MOST_VALUES))
+            last = max(last, min(int(end), MOST_VALUES))
     return list(range(last + 1))
 
 
 def main_axis(view: View) -> str:
-    """The budget that matters most in this view: the largest one, or the first that is covered."""
-    budgets = dict(zip(TYPES, view.threat.budgets))
-    covered = state.covered(view.instance) or [TYPES[0]]
-    return max(covered, key=lambda name: budgets[name])
+    """The budget that matters most in this view."""
+    return axis.main_axis(view.instance, view.threat)
 
 
-def mini_values(view: View, vary: str) -> list[int]:
-    """A dozen values around the sliders' position."""
-    here = int(getattr(view.threat, vary))
-    end = max(10, min(3 * here, MAX_BUDGET))
-    return sorted({round(end * i / 12) for i in range(13)} | {here})
+def picked(vary: str, value: Any) -> Any:
+    """A value of an axis as its setting has it: a length, or a whole number."""
+    kind = vary.removeprefix("local_")
+    return float(value) if kind in TYPES and entry_of(kind).lengths else int(value)
 
 
 def position(threat: ThreatModel, vary: str) -> float | None:
@@ -148,8 +119,8 @@ def family(view: View, by: str, values: list[int], vary: str, instances: tuple[I
             Member(member_name("sigma", value), view.threat.replace(sigma=value), instances, "sigma", value)
             for value in values
         ]
-    kind = vary if vary in TYPES else next((t for t, b in zip(TYPES, view.threat.budgets) if b), TYPES[0])
-    field, most = f"local_{kind}", state.most_per_node(view.instance)[kind]
+    field = family_axis(by, vary, view.threat)
+    most = state.most_per_node(view.instance)[field.removeprefix("local_")]
     # A line is named after what it was computed for, never after more than the base certificate was made for.
     limits = dict.fromkeys(value if most is None else min(value, most) for value in values)
     return [
@@ -200,7 +171,7 @@ def curves(
 
     def run(job: Job) -> dict[str, list[list[Any]]]:
         first = values if values is not None else _to_zero(members, vary, kinds[0], job)
-        stages = [first] + ([_refined(first, vary)] if fine and _refined(first, vary) != first else [])
+        stages = [first] + ([refined(first, vary)] if fine and refined(first, vary) != first else [])
         if max(instance.graph.n_nodes for member in members for instance in member.instances) > MANY_NODES:
             stages.insert(0, sorted({*first[:: max(1, len(first) // FEW_VALUES)], first[-1]}))
         done: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
@@ -288,14 +259,6 @@ def _instance_of(one: Curve, view: View) -> Instance:
     )
 
 
-@dataclass(frozen=True, eq=False)
-class Attacks:
-    """The best attacks known along an axis: values at which one is known, and what each leaves uncertified."""
-
-    values: np.ndarray
-    left: np.ndarray
-
-
 def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation, slot: str) -> Work:
     """The best replayed attacks, looked for at a few values and known between; the picture grows meanwhile."""
     kind = relaxation.relaxed
@@ -320,7 +283,7 @@ def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation
 
 
 def told_attacks(task: Work | None) -> dict[str, Any]:
-    """The same for a recipe: the values from which on the best attack known leaves more, and how many it leaves."""
+    """The same as settings of a view: the values from which on the best attack known leaves more, and how many."""
     found: Attacks | None = None if task is None else task.result
     if found is None or not len(found.values):
         return {}
@@ -361,31 +324,11 @@ def _curve(
     )  # fmt: skip
 
 
-#: Values on each axis of a map, stage by stage: each stage has the values of the one before.
-MAP_STAGES = (6, 12, 24)
-#: Maps of no more cells end at every integer.
-MOST_CELLS = 900
-
-
-def map_values(end: int, number: int) -> list[int]:
-    """About `number` values from 0 to the end, denser at the beginning."""
-    return sorted({round(end * (i / number) ** 1.5) for i in range(number + 1)})
-
-
-def map_stages(ends: tuple[int, int], finest: bool = True, small: bool = False) -> list[tuple[list[int], list[int]]]:
-    """The values of a map on both axes: a few first, then finer ones; not so fine for a small picture."""
-    sizes = MAP_STAGES[:2] if small else MAP_STAGES if finest else MAP_STAGES[1:2]
-    stages = [(map_values(ends[0], k), map_values(ends[1], k)) for k in sizes]
-    if finest and not small and (ends[0] + 1) * (ends[1] + 1) <= MOST_CELLS:
-        stages.append((list(range(ends[0] + 1)), list(range(ends[1] + 1))))
-    return [stage for k, stage in enumerate(stages) if not k or stage != stages[k - 1]]
-
-
 def map_over(
     view: View,
     x: str,
     y: str,
-    ends: tuple[int, int],
+    ends: tuple[Any, Any],
     relaxation: Relaxation,
     slot: str,
     finest: bool = True,

@@ -26,6 +26,8 @@ from .jobs import URGENT, Job, JobState, Pool
 #: So long a page waits before it shows progress instead: most solves are done by then and nothing flickers.
 PATIENCE = 0.9
 _POLL = 0.4
+#: Stands among the slots for the browser that has just arrived.
+_GREETING = "the browser"
 _TURN = 0.001
 #: Up to so many visitors with work under way are polled at full speed; with more, each is polled less often, because
 #: a server that is busy answering "not yet" gets nothing else done.
@@ -157,8 +159,20 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
     """One line that says how the work stands; it is always there, so that nothing jumps."""
     with st.container(key=f"work_{work.slot}"):
         if work.running:
-            st.session_state.setdefault("_previews", {})[work.slot] = preview
-            st.fragment(_poll, run_every=_interval(work.slot))(work.slot)
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                place = st.empty()
+                st.button(
+                    "Cancel",
+                    key=f"cancel_{work.slot}",
+                    on_click=cancel,
+                    args=(work.slot,),
+                    type="tertiary",
+                    icon=":material/close:",
+                    help="Stop this work. What has been proven by then stays.",
+                )
+            _watching()[work.slot] = (place, preview)
+            if not _drawing():  # a drawer that is drawn by itself
+                watch()
         elif work.error:
             st.markdown(f":red[:material/error: {markdown(work.error, LONGEST_MESSAGE)}]")
         elif work.cancelled:
@@ -185,27 +199,71 @@ def shares(waits: list[tuple[str, Work]], places: Iterable[str]) -> dict[str, fl
 
 
 def watch_all(waits: list[tuple[str, Work]]) -> None:
-    """Rerun the page when any of this work has something new to see: one question for all of it."""
-    if waits:
-        slots = tuple(dict.fromkeys(task.slot for _, task in waits))
-        urgent = next((slot for slot in slots if slot == URGENT), slots[0])
-        st.fragment(_poll_all, run_every=_interval(urgent))(slots)
+    """Run the page again when any of this work has something new to see."""
+    _watching().update({task.slot: (None, "") for _, task in waits if task.slot not in _watching()})
 
 
-def _poll_all(slots: tuple[str, ...]) -> None:
+def first_look() -> bool:
+    """Whether this is a visitor's first run; then the page runs once more, as soon as the browser has it."""
+    first = not st.session_state.get("_arrived")
+    if first:
+        st.session_state["_arrived"] = True
+        _watching()[_GREETING] = (None, "")
+    return first
+
+
+def _watching() -> dict[str, tuple[Any, str]]:
+    """The slots that the page waits for, each with the place of its line, if it has one, and what is known already."""
+    found: dict[str, tuple[Any, str]] = st.session_state.setdefault("_watching", {})
+    return found
+
+
+def start() -> None:
+    """At the beginning of a page: what a run that was overtaken had begun to wait for is of no use any more."""
+    st.session_state.pop("_watching", None)
+    st.session_state.pop("_hold", None)
+
+
+def hold() -> None:
+    """Do not run the page again by itself until it is drawn anew: what is being exported stays as it is, and a drawer
+    that a run has not reached yet would close."""
+    st.session_state["_hold"] = True
+
+
+def watch() -> None:
+    """At the end of a page: one question for all that it waits for."""
+    slots = st.session_state.pop("_watching", {})
+    if slots:
+        first = URGENT if URGENT in slots else next(iter(slots))
+        st.fragment(_poll, run_every=_interval(first))(slots)
+
+
+def _poll(slots: dict[str, tuple[Any, str]]) -> None:
+    """Look at all work of the page, and run it again when there is something new to see."""
     seen = st.session_state.setdefault("_seen", {})
-    news = False
-    for slot in slots:
+    news = _GREETING in slots and seen.get(_GREETING, False)
+    seen[_GREETING] = True
+    for slot, (place, preview) in slots.items():
         job: Job | None = st.session_state.get("_jobs", {}).get(slot)
         if job is None:
             continue
         job.touched = time.monotonic()
         _keep_cancelled(slot, job)
-        grown = job.partial is not None and seen.get(slot) is not job.partial
-        seen[slot] = job.partial
-        news |= job.finished.is_set() or (grown and not _drawing())
-    if news:
+        grown = not _drawing() and job.partial is not None and seen.get(slot) is not job.partial
+        if grown:
+            seen[slot] = job.partial
+        news |= job.finished.is_set() or grown
+        if place is not None:
+            place.markdown(_how_far(job) + (f" · {preview}" if preview else ""), width="content")
+    if news and not st.session_state.get("_hold"):
         st.rerun()
+
+
+def _how_far(job: Job) -> str:
+    what = "Waiting for its turn" if job.state is JobState.WAITING else markdown(job.label)
+    share = "" if job.share is None else f" · {job.share:.0%}"
+    note = f" · {markdown(job.note)}" if job.note else ""
+    return f":blue[:material/progress_activity: **{what}** · {seconds(job.seconds)}{share}{note}]"
 
 
 def _keep_cancelled(slot: str, job: Job) -> None:
@@ -236,38 +294,3 @@ def cancel(slot: str) -> None:
     if job is not None:
         st.session_state["_stopped"][slot] = job.key
         pool().leave(owner(), job)
-
-
-def _poll(slot: str) -> None:
-    """Watch one piece of work and rerun the page when there is something new to see."""
-    job: Job | None = st.session_state.get("_jobs", {}).get(slot)
-    if job is None:
-        return
-    job.touched = time.monotonic()
-    _keep_cancelled(slot, job)
-    if job.finished.is_set():
-        st.rerun()
-    seen = st.session_state.setdefault("_seen", {})
-    if not _drawing() and job.partial is not None and seen.get(slot) is not job.partial:
-        seen[slot] = job.partial
-        st.rerun()
-    preview = st.session_state.get("_previews", {}).get(slot, "")
-    waiting = job.state is JobState.WAITING
-    what = "Waiting for its turn" if waiting else markdown(job.label)
-    share = "" if job.share is None else f" · {job.share:.0%}"
-    note = f" · {markdown(job.note)}" if job.note else ""
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(
-            f":blue[:material/progress_activity: **{what}** · {seconds(job.seconds)}{share}{note}]"
-            + (f" · {preview}" if preview else ""),
-            width="content",
-        )
-        st.button(
-            "Cancel",
-            key=f"cancel_{slot}",
-            on_click=cancel,
-            args=(slot,),
-            type="tertiary",
-            icon=":material/close:",
-            help="Stop this work. What has been proven by then stays.",
-        )

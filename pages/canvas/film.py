@@ -3,77 +3,49 @@
 from __future__ import annotations
 
 import io
-import json
 import time
-from dataclasses import dataclass, field
+from fractions import Fraction
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from certcore import figures
-from certcore.domain.perturbations import LABELS, TYPES
 from certcore.figures.style import BLUE, WIDTHS
 from certcore.instance.instance import Instance
 from certcore.messages.text import some
 from certcore.result.attack_effects import reach
-from certcore.result.certificate import Certificate
 from certcore.sweep.axis import Axis
+from certcore.sweep.ranges import slider_end, unit_of
+from certcore.workbench.attack import sent_of
+from certcore.workbench.axis import AXES, values_of
+from certcore.workbench.page import Frame
 
 from ..background.engine import session
 from ..background.jobs import Job
 from ..background.work import Work, ask
 from ..messages.text import count
-from ..state.sliders import slider_end, stops
 from ..state.state import View
-from . import attack
-from . import view as canvas
 
 if TYPE_CHECKING:
     from PIL import Image
 
-#: More pictures than this nobody waits for.
-MOST_FRAMES = 31
 #: Height of what stands below the map in the animated picture: the count and its curve.
 STRIP = 150
-#: Frames that travel together, and seconds between two looks at those that are there.
-IN_ONE, REFRESH = 6, 1.2
+#: Seconds between two looks at the frames that are there.
+REFRESH = 1.2
 
 
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """One solved point of the film."""
-
-    value: int
-    result: Certificate
-    sent: dict[str, Any] = field(default_factory=dict)
-    """Its attack as the browser draws it."""
-
-
-#: What can run as time: any one budget, also one that is not set, or σ.
-AXES = {name: LABELS[name] for name in TYPES} | {"sigma": "controlled nodes"}
-
-
-def present(view: View, axis: str) -> int | None:
+def present(view: View, axis: str) -> Any:
     """Where this budget or σ stands; None if every node is controlled."""
     value = Axis.parse(axis).of(view.threat)
-    return None if value is None else int(value)
+    return float(value) if isinstance(value, Fraction) else value
 
 
-def longest(view: View, axis: str) -> int:
+def longest(view: View, axis: str) -> Any:
     """How far a film of this budget or σ can go."""
     end = view.instance.graph.n_nodes if axis == "sigma" else slider_end(view.instance, axis)
-    return max(end, present(view, axis) or 0, 1)
-
-
-def values_of(first: int, last: int, now: int | None = None) -> list[int]:
-    """Both ends, what is between them (every number at first, then coarser), and the present value if it is there."""
-    values = [first, *(value for value in stops(last) if first < value)]
-    if len(values) > MOST_FRAMES - 1:
-        step = (len(values) - 1) / (MOST_FRAMES - 2)
-        values = [values[round(k * step)] for k in range(MOST_FRAMES - 1)]
-    return sorted({*values, *([now] if now is not None and first < now < last else [])})
+    return max(end, present(view, axis) or 0, unit_of(view.instance, axis) if isinstance(end, float) else 1)
 
 
 def frames(view: View, axis: str, first: int, last: int) -> Work:
@@ -103,24 +75,6 @@ def frames(view: View, axis: str, first: int, last: int) -> Work:
     return ask("film", key, run, "Looking for attacks along the budget", same=key, patience=0.1)
 
 
-def sent_of(instance: Instance, result: Certificate) -> dict[str, Any]:
-    """The attack of a certificate as the browser draws it."""
-    here = reach(instance, result)
-    assert here is not None
-    return attack.data(instance, result, here)
-
-
-def chunks(found: list[Frame], family: str, version: str) -> list[dict[str, Any]]:
-    """Frames in the order in which they came, some in each message: what is complete is not sent again."""
-    sent = []
-    for start in range(0, len(found), IN_ONE):
-        part = found[start : start + IN_ONE]
-        key = f"{version}-{family}-{[frame.value for frame in part]}"
-        shown = [{"value": frame.value, "attack": frame.sent} for frame in part]
-        sent.append({"key": key, "version": version, "family": family, "frames": shown})
-    return sent
-
-
 def data(instance: Instance, found: list[Frame], axis: str) -> list[dict[str, Any]]:
     """What is told of each frame: its value, what is certified, what the attack found leaves, and both in words."""
     many = AXES[axis]
@@ -142,21 +96,6 @@ def data(instance: Instance, found: list[Frame], axis: str) -> list[dict[str, An
         left, targets = result.targets - broken[k], result.targets
         made.append({"value": frame.value, "told": told, "certified": certified[k], "left": left, "targets": targets})
     return made
-
-
-def page(instance: Instance, found: list[Frame], small: dict[str, Any], shelves: dict[str, dict[str, Any]]) -> bytes:
-    """The film as one page that needs nothing else: the workbench itself, with the scripts of the dashboard."""
-    graph = canvas.graph_data(instance)
-    for k, chunk in enumerate(chunks(found, small["family"], graph["version"])):
-        shelves = shelves | {f"frames{k}": chunk}
-    content = {"graph": graph, "bench": small, "shelves": shelves}
-    text = json.dumps(content).replace("<", "\\u003c")  # nothing in it can end the script it stands in
-    page = Path(__file__).with_name("film.html").read_text(encoding="utf-8")
-    # The content comes last: whatever stands in it is not looked at for further places.
-    parts = {"STYLE": canvas.style(), "MARKUP": canvas.markup(), "SCRIPT": canvas.script(), "CONTENT": text}
-    for name, part in parts.items():
-        page = page.replace(f"%{name}%", part, 1)
-    return page.encode()
 
 
 def gif(instance: Instance, found: list[Frame], axis: str, seconds: float = 0.5) -> bytes:

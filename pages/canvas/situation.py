@@ -6,6 +6,7 @@ import json
 from dataclasses import replace
 
 from certcore.common.errors import InputError
+from certcore.common.packing import unpack
 from certcore.domain.threat import ThreatModel
 from certcore.messages import threat_words
 from certcore.result.certificate import Certificate
@@ -13,7 +14,6 @@ from certcore.result.certificate import Certificate
 from ..background.engine import session
 from ..background.jobs import Job
 from ..background.work import Work, ask
-from ..state.packing import unpack
 from ..state.state import View, packed_nodes, write_nodes
 
 

@@ -1,35 +1,18 @@
-"""The workbench as a Streamlit component of our own; the browser gets numbers and plain text only.
+"""The workbench as a Streamlit component: what is sent to it, and what somebody did in it.
 
 What belongs together travels by itself: graph, attack, curve, map and frames are elements of their own, which Streamlit
-sends again only if they have changed. Scripts: `bus.js` what parts tell each other, `graph.js` arrays, `panel.js` one
-picture, `hand.js` lasso and box, `beside.js` what stands upon it, `stage.js` camera and choice, `answer.js` number and
-bar, `curve.js` the two charts, `player.js` budget as time, `bench.js` one set of budgets for all of them.
+sends again only if they have changed. What is drawn, and how, is in `certcore/workbench/`.
 """
 
 from __future__ import annotations
 
-import base64
-import functools
-import hashlib
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-import numpy as np
 import streamlit as st
 
-from certcore.figures.geometry import GRAPH_ASPECT, graph_shares
-from certcore.figures.kinds.graph import positions_of
-from certcore.figures.style import CLASSES, CLOSENESS, TOKENS
 from certcore.instance.instance import Instance
-
-from ..messages.names import class_name
-from ..messages.text import plain
-
-_HERE = Path(__file__).parent
-SCRIPTS = ("bus", "graph", "hand", "panel", "beside", "stage", "answer", "curve", "player", "bench")
-#: Classes that have a colour of their own; those beyond share the last one.
-MOST_CLASSES = len(CLASSES) - 1
+from certcore.workbench.parts import markup, part, script, style
 
 
 @dataclass(frozen=True)
@@ -38,31 +21,6 @@ class Event:
 
     name: str = ""
     value: Any = None
-
-
-def part(name: str) -> str:
-    """One of the scripts."""
-    return (_HERE / f"{name}.js").read_text(encoding="utf-8")
-
-
-def script() -> str:
-    """All scripts as one text, without what Streamlit mounts."""
-    return "\n".join(part(name) for name in SCRIPTS)
-
-
-def style() -> str:
-    """The style, with the colours of both themes."""
-    schemes = []
-    for place, scheme in ((".bench", "light"), (".bench.dark", "dark")):
-        colours = "".join(f"--{name}: {getattr(token, scheme)}; " for name, token in TOKENS.items())
-        shade = "#0008" if scheme == "dark" else "#1b243022"
-        card = f"color-mix(in srgb, {getattr(TOKENS['paper'], scheme)} 93%, transparent)"
-        schemes.append(f"{place} {{ {colours}--card: {card}; --shade: 0 1px 2px {shade}, 0 4px 14px {shade}; }}")
-    return "\n".join([*schemes, (_HERE / "bench.css").read_text(encoding="utf-8")])
-
-
-def markup() -> str:
-    return (_HERE / "bench.html").read_text(encoding="utf-8")
 
 
 @st.cache_resource(show_spinner=False)
@@ -80,9 +38,10 @@ def load() -> None:
     _components()[2](key="shelf_scripts", height=1)
 
 
-def put(name: str, data: dict[str, Any]) -> None:
-    """Send something that the workbench needs; nothing is sent if the browser has it already."""
+def put(name: str, data: dict[str, Any]) -> str:
+    """Send something that the workbench needs and return its key; nothing is sent if the browser has it already."""
     _components()[0](key=f"shelf_{name}", data={"name": name, **data}, height=1)
+    return str(data.get("key", ""))
 
 
 def draw(instance: Instance, data: dict[str, Any]) -> Event:
@@ -109,7 +68,7 @@ def read_event(said: Any, n_nodes: int) -> Event:
     for name in ("selected", "count", "shield"):
         if isinstance(said.get(name), list):
             return Event(name, some(said[name]))
-    for name in ("drawer", "page", "axis", "colour", "play", "act"):
+    for name in ("drawer", "page", "axis", "colour", "play", "act", "adversary"):
         if isinstance(said.get(name), str):
             return Event(name, said[name][:40])
     if isinstance(said.get("only"), list):
@@ -127,48 +86,3 @@ def _chosen(chosen: Any, known: Any) -> Event:
     if isinstance(chosen, dict) and isinstance(chosen.get("edge"), str):
         return Event("chosen", {"edge": chosen["edge"][:40]})
     return Event("chosen")
-
-
-@functools.lru_cache(maxsize=6)
-def graph_data(instance: Instance) -> dict[str, Any]:
-    """What stays the same under every attack: places, edges, names, predicted classes, which labels are right."""
-    graph = instance.graph
-    arrays = {"positions": pack(fitted(positions_of(instance)), np.uint16), "edges": pack(graph.edges, np.uint32)}
-    data: dict[str, Any] = {"aspect": GRAPH_ASPECT, **arrays}
-    data["names"] = None if instance.node_names is None else [plain(name) for name in instance.node_names]
-    if instance.prediction is not None:
-        label = np.minimum(np.asarray(instance.prediction), MOST_CLASSES)
-        data["label"] = pack(label, np.uint8)
-        names = [class_name(instance, k) for k in range(int(label.max(initial=0)) + 1)]
-        names[MOST_CLASSES:] = ["other classes"] * bool(names[MOST_CLASSES:])
-        data["classes"] = names
-        data["groups"] = [{"label": name, "light": tone.light, "dark": tone.dark} for name, tone in zip(names, CLASSES)]
-        if instance.right is not None:
-            speaks = instance.base.fronts().clean
-            data["right"] = pack(np.where(speaks, instance.right, 2), np.uint8)
-    seen = hashlib.sha256()
-    for name in sorted(data):
-        seen.update(repr(data[name]).encode())
-    return {"version": seen.hexdigest()[:16], **data}
-
-
-def margin_scale(*, dark: bool, steps: int = 11) -> list[str]:
-    """Tones of margins, from one further flip to many: those of closeness with steps between them.
-
-    The farther, the nearer to the page: what is safest must not outshine the attack.
-    """
-    tones = [step.dark if dark else step.colour for step in CLOSENESS]
-    known = np.array([[int(tone[k : k + 2], 16) for k in (1, 3, 5)] for tone in tones])
-    at = np.linspace(0, len(tones) - 1, steps)
-    mixed = np.stack([np.interp(at, np.arange(len(tones)), known[:, k]) for k in range(3)], axis=1).round().astype(int)
-    return ["#" + "".join(f"{part:02X}" for part in tone) for tone in mixed]
-
-
-def fitted(positions: np.ndarray) -> np.ndarray:
-    """Places in the picture as 16-bit numbers, from the top left corner."""
-    return np.round(graph_shares(positions) * 65535)
-
-
-def pack(array: Any, dtype: Any) -> str:
-    """An array as the browser reads it back: its bytes, nothing rounded."""
-    return base64.b64encode(np.ascontiguousarray(array, dtype=dtype).tobytes()).decode("ascii")

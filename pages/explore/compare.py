@@ -1,6 +1,9 @@
-"""Compare: several instances on the same axes."""
+"""Compare: several instances on the same axes, each with its name and numbers at the end of its line."""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
 
 import pandas as pd
 import streamlit as st
@@ -8,55 +11,140 @@ import streamlit as st
 from certcore import figures, messages
 from certcore.common.errors import InputError
 from certcore.common.rounding import rounded_down, share_down
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import FLIPS, LABELS, TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.figures.kinds.compare import CompareFigure
+from certcore.figures.style import axis_label
+from certcore.instance.instance import Instance
+from certcore.messages.text import some
+from certcore.model_attack.stored import largest
+from certcore.sweep.ranges import end_of, first_end
 
 from ..background import sweeps, work
 from ..files import bundles
 from ..messages.text import count, listing, markdown, plain
-from ..parts import charts, exports, frames
+from ..parts import charts, ends, exports, frames
 from ..state import controls, state
 from ..state.state import View
 
 TITLE = "Compare"
-LEAD = "Models, datasets, base certificates or splits on the same axes."
 MOST = 6
-NOW = "certified at the current budget"
+NOW, CHANGED = "certified at the current budget", "changed there by an attack found"
 OWN: dict[str, state.Control] = {
-    "with": (None, lambda text: [part for part in state.short_text(text).split(",") if part]),
-    "cmp_vary": ("", state.short_text),
-    "cmp_to": (None, state.whole(1, 20_000)),
-    "cmp_log": (False, state.flag),
-    "cmp_every": (False, state.flag),
+    **state.own("with", cmp_vary="vary", cmp_to="to", cmp_log="log", cmp_every="every"),
 }
 
 
+@dataclass
+class Compared:
+    """What is drawn: the instances by name, a line of each, and the attacker that they share."""
+
+    view: View
+    vary: str
+    instances: dict[str, Instance]
+    free: ThreatModel
+    alike: str
+    family: list[sweeps.Member]
+    now: list[Any]
+    """The certified count of each at the budgets of the sliders, or None as long as it is not there."""
+
+    @property
+    def accuracy(self) -> bool:
+        return self.view.counted is not None
+
+    def entries(self, lines: list[list[Any]]) -> list[figures.CompareEntry]:
+        return [
+            figures.CompareEntry(
+                member.name,
+                line,
+                None if right is None else right.ratio,
+                len(member.instances[0].select_targets(None)) if self.accuracy else None,
+            )
+            for member, line in zip(self.family, lines)
+            for right in [messages.accuracy(member.instances[0])]
+        ]
+
+    def counted(self, entries: list[figures.CompareEntry]) -> list[tuple[int, int] | None]:
+        """Of each how many are certified at the sliders' position, and of how many."""
+        points = self.now + [None] * len(entries)
+        return [
+            None if p is None else (int(p.certified[0]), int(entry.accuracy_of or p.targets))
+            for p, entry in zip(points, entries)
+        ]
+
+
 def draw(view: View) -> None:
-    names = bundles.names()
-    others = [name for name in names if name != view.name]
+    top = st.container(horizontal=True, vertical_alignment="bottom")
+    loaded = _load(view, _chosen(view, top))
+    vary, end, log, to_zero = _axis(view, top)
+    found = _compared(view, vary, loaded)
+    values = sweeps.values_to(end or _first_end(view, vary), to_zero and not end, view.instance, vary)
+    task = sweeps.curves(found.family, vary, values, False, view.relaxation, "compare")
+    lines = sweeps.first_kind(task)
+    if not lines:
+        st.info("The curves appear here as soon as the first one is computed.", icon=":material/hourglass_top:")
+        work.line(task)
+        return
+    # One point of each line: all budgets as in the strip, σ among them.
+    axis = sweeps.main_axis(view)
+    here = sweeps.curves(
+        found.family,
+        axis,
+        [sweeps.picked(axis, getattr(view.threat, axis))],
+        False,
+        view.relaxation,
+        "compare_now",
+        fine=False,
+    )
+    found.now = [line[0] for line in sweeps.first_kind(here)]
+    entries = found.entries(lines)
+    figure = _figure(found, lines, entries, log)
+    _headline(found, entries, figure)
+    _picture(found, entries, figure)
+    work.line(task)
+    _numbers(found, entries, figure, task)
+    work.line(here)
+
+
+def _chosen(view: View, bar: Any) -> list[str]:
+    """Whom the present instance is compared with."""
+    others = [name for name in bundles.names() if name != view.name]
     if st.session_state["with"] is None:
-        ranked = bundles.most_alike(view.name, others)[:2]
-        neighbours = [name for name in ranked if bundles.comparable(view.name, name)] or ranked[:1]
-        state.replace("with", neighbours, "nothing to compare with was named")
+        state.replace("with", bundles.most_alike(view.name, others)[:2], "nothing to compare with was named")
     here = [name for name in st.session_state["with"] if name in others]
     if here != st.session_state["with"]:
         state.replace("with", here, "not all of these are here, or beside the present one")
     chosen = controls.multiselect(
-        st,
+        bar,
         f"Compare {bundles.title(view.name)} with",
         others,
         key="with",
         format_func=bundles.title,
         max_selections=MOST - 1,
         placeholder="choose instances",
-        help="Local budgets, σ and relaxation are those of the sidebar; targets are those of each file.",
+        help="Local budgets, σ and relaxation are those of the strip; targets are those of each file.",
     )
-    bar = st.container(horizontal=True, vertical_alignment="bottom")
+    if not chosen:
+        st.caption("Choose at least one other instance above; until then only the present one is drawn.")
+    return list(chosen)
+
+
+def _load(view: View, chosen: list[str]) -> dict[str, Instance]:
     instances = {}
     for name in [view.name, *chosen]:
         try:
             instances[name] = bundles.load(name, view.rule)
         except InputError as error:
             st.warning(f"{markdown(name)}: {markdown(error, 200)}")
+    return instances
+
+
+def _first_end(view: View, vary: str) -> int:
+    return first_end(sweeps.position(view.threat, vary), end_of(view.instance, vary))
+
+
+def _axis(view: View, bar: Any) -> tuple[str, int | None, bool, bool]:
+    """What is varied, up to where, on which axis, and whether to where nothing is left."""
     labels = {key: label for key, label in sweeps.varied(view.instance).items() if not key.startswith("local_")}
     if st.session_state["cmp_vary"] not in labels:
         st.session_state["_cmp_before"] = (view.name, st.session_state["cmp_vary"])
@@ -76,21 +164,18 @@ def draw(view: View) -> None:
         1,
         20_000,
         key="cmp_to",
-        width=110,
-        placeholder=f"{sweeps.end_of(view.instance, vary):,}",
-        help="Largest value on the axis. Empty: a useful one.",
+        width=100,
+        placeholder=f"{_first_end(view, vary):,}",
+        help="Largest value on the axis. Empty: three to five times the slider.",
     )
-    switches = st.container(horizontal=True)
-    log = controls.toggle(switches, "Logarithmic axis", key="cmp_log", help="Zero is drawn at one half.")
+    log = controls.toggle(bar, "Logarithmic", key="cmp_log", width="content", help="Zero is drawn at one half.")
     to_zero = controls.toggle(
-        switches,
+        bar,
         "To zero",
         key="cmp_every",
+        width="content",
         help="The axis ends where nothing is certified any more, unless you say otherwise under “Up to”.",
     )
-    if not chosen:
-        st.caption("Choose at least one other instance above; until then only the present one is drawn.")
-
     whose, before = st.session_state.get("_cmp_before", ("", ""))
     if whose == view.name and before in LABELS and vary == sweeps.main_axis(view):
         st.info(
@@ -98,180 +183,222 @@ def draw(view: View) -> None:
             f"cover {LABELS[before]}, which were varied before.",
             icon=":material/swap_horiz:",
         )
-    in_play = [name for name in TYPES if name == vary or getattr(view.threat, name)]
-    uncovered = {
-        name: missing
-        for name, instance in instances.items()
-        if (missing := [LABELS[key] for key in in_play if key not in instance.covered_types])
-    }
-    for name, missing in uncovered.items():
-        # What is compared must cover what is on the axes: a line of zeros says nothing of a model.
-        what = f"its base certificate does not cover {listing(missing)}"
-        if name == view.name:
-            st.info(
-                f"{markdown(bundles.title(name))}: {what}; each such flip counts as breaking every target it can reach."
-            )
-            continue
-        covered = instances.pop(name).covered_types
-        shared = [LABELS[key] for key in view.instance.covered_types if key in covered]
-        way = (
-            f"To see its line, vary {' or '.join(shared)} and set all other budgets to 0."
-            if shared
-            else "The two base certificates cover no type in common."
-        )
-        st.info(
-            f"**Not drawn: {markdown(bundles.title(name))}.** {what.capitalize()}. {way}",
-            icon=":material/layers_clear:",
-        )
+    return vary, None if end is None else int(end), log, to_zero
 
+
+def _compared(view: View, vary: str, instances: dict[str, Instance]) -> Compared:
+    """Leave out what cannot stand on these axes, saying why, and give all others the same attacker."""
+    _only_covered(view, vary, instances)
     accuracy = view.counted is not None
     for name in [name for name, instance in instances.items() if accuracy and instance.right is None]:
         del instances[name]
-        st.info(
-            f"**Not drawn: {markdown(bundles.title(name))}.** It has no true labels, so it has no certified accuracy.",
-            icon=":material/layers_clear:",
-        )
+        _not_drawn(name, "It has no true labels, so it has no certified accuracy.")
     # Other instances have other nodes and other types: what they share is the threat model without targets.
     free = view.threat.replace(targets=None, protected=())
-    alike, short = bundles.short_titles(list(instances))
+    alike, titles = bundles.short_titles(list(instances))
     family = [
         sweeps.Member(
             title,
             state.within_base(free, instance).replace(targets=instance.select_targets("correct") if accuracy else None),
             (instance,),
         )
-        for title, instance in zip(short, instances.values())
+        for title, instance in zip(titles, instances.values())
     ]
-    limited = [title for title, one in zip(short, instances.values()) if state.within_base(free, one) is not free]
+    limited = [title for title, one in zip(titles, instances.values()) if state.within_base(free, one) is not free]
     if limited:
         st.caption(
             f"With the local budget that its base certificate was made for: {markdown(', '.join(limited), 300)}. The "
-            "other lines have the local budgets of the sidebar."
+            "other lines have the local budgets of the strip."
         )
-    if accuracy:
-        trained = [member.name for member in family if messages.has_training_nodes(member.instances[0])]
+    return Compared(view, vary, instances, free, alike, family, [])
+
+
+def _not_drawn(name: str, why: str) -> None:
+    st.info(f"**Not drawn: {markdown(bundles.title(name))}.** {why}", icon=":material/layers_clear:")
+
+
+def _only_covered(view: View, vary: str, instances: dict[str, Instance]) -> None:
+    """What is compared must cover what is on the axes: a line of zeros says nothing of a model."""
+    in_play = [name for name in TYPES if name == vary or getattr(view.threat, name)]
+    for name, instance in list(instances.items()):
+        missing = [LABELS[key] for key in in_play if key not in instance.covered_types]
+        if not missing:
+            continue
+        what = f"its base certificate does not cover {listing(missing)}"
+        if name == view.name:
+            st.info(
+                f"{markdown(bundles.title(name))}: {what}; each such flip counts as breaking every target it can reach."
+            )
+            continue
+        del instances[name]
+        shared = [LABELS[key] for key in view.instance.covered_types if key in instance.covered_types]
+        way = (
+            f"To see its line, vary {' or '.join(shared)} and set all other budgets to 0."
+            if shared
+            else "The two base certificates cover no type in common."
+        )
+        _not_drawn(name, f"{what.capitalize()}. {way}")
+
+
+def _figure(found: Compared, lines: list[list[Any]], entries: list[figures.CompareEntry], log: bool) -> CompareFigure:
+    """The lines, as they are drawn and exported."""
+    again = exports.spec(
+        found.view,
+        "compare",
+        threat=found.free,
+        instances=list(found.instances)[: len(lines)],
+        own_targets=True,
+        vary=found.vary,
+        values=lines[0][0].values.tolist(),
+        names=[member.name for member in found.family[: len(lines)]],
+        log=log,
+    )
+    return figures.compare_figure(
+        entries,
+        vary=found.vary,
+        log=log,
+        marker=sweeps.position(found.view.threat, found.vary),
+        title=plain(found.alike, 120),
+        spec=again,
+    )
+
+
+def _headline(found: Compared, entries: list[figures.CompareEntry], figure: CompareFigure) -> None:
+    """For which model most is proven: at the sliders' position, and at the end of the axis."""
+    now = {e.name: one for e, one in zip(entries, found.counted(entries)) if one is not None}
+    if len(entries) < 2 or len(now) < len(entries):
+        return
+    end, axis = sweeps.picked(found.vary, figure.lines[0].values[-1]), axis_label(found.vary)
+    last = {e.name: (int(e.curve[0].certified[-1]), e.accuracy_of or int(e.curve[0].targets)) for e in entries}
+    told = messages.short_most(now, messages.short_threat(found.free))
+    st.markdown(f"#### {told.markdown}")
+    share = "right labels that stay, of all targets of each file" if found.accuracy else "labels proven to stay"
+    note = f" All lines: {markdown(found.alike, 120)}." if found.alike else ""
+    if len({member.instances[0].base.facts.get("samples") for member in found.family} - {None}) > 1:
+        note += (
+            " **Their numbers of samples differ**, and more samples alone certify more: a line above another does not "
+            "show that its model is the more robust one."
+        )
+    at_end = messages.short_most(last, some(end, axis.removesuffix("s"), axis))
+    st.caption(f"{at_end.markdown}. Share of {share}.{note}")
+
+
+def _picture(found: Compared, entries: list[figures.CompareEntry], figure: CompareFigure) -> None:
+    """The lines with their names and numbers at their ends."""
+    dark, same = charts.is_dark(), ends.coinciding(figure)
+    here, end = sweeps.position(found.view.threat, found.vary), sweeps.picked(found.vary, figure.lines[0].values[-1])
+    labels = []
+    for k, (entry, now) in enumerate(zip(entries, found.counted(entries))):
+        line = next(one for one in figure.lines if one.group == k)
+        at = "" if now is None else f"{share_down(*now)} {'now' if here is None else f'at {here:,.10g}'}, "
+        rows = [f"{at}{rounded_down(100 * float(line.ratio[-1]), 1)} % at {end:,.10g}"]
+        rows += [] if entry.accuracy is None else [f"accuracy, no attack: {rounded_down(100 * entry.accuracy, 1)} %"]
+        labels.append(ends.End(entry.name, float(line.ratio[-1]), [*rows, *([same[k]] if k in same else [])]))
+    left, right = st.columns([4.4, 1.25], gap="small")
+    with left:
+        charts.show(
+            figure,
+            key="compare",
+            height=ends.HEIGHT,
+            restyle=lambda screen: ends.restyle(screen, figure, dark=dark),
+            note="Solid and dashed: proven together. Dotted: one by one.",
+        )
+    with right:
+        ends.draw(labels, dark=dark)
+
+
+def _numbers(found: Compared, entries: list[figures.CompareEntry], figure: CompareFigure, task: work.Work) -> None:
+    """One row of numbers for each model, and what must be said about them."""
+    # r̄ needs every integer to the end; it is computed after the picture, whatever part of the axis is drawn.
+    with_radii = found.vary != "sigma" and not found.accuracy
+    radii = None
+    if task.fresh and with_radii:
+        radii = sweeps.curves(found.family, found.vary, None, False, found.view.relaxation, "radii")
+    whole = sweeps.first_kind(radii) if radii is not None else []
+    table = _table(found, entries, figure, whole)
+    if not with_radii:
+        table = table.drop(columns=["r̄ naive", "r̄ collective", "gain (×)"])
+    beside = [
+        figures.controls_beside(member.instances[0], member.threat, found.vary, entry.accuracy_of)
+        for member, entry in zip(found.family, entries)
+    ]
+    ignoring = list(dict.fromkeys(name for one in beside for name in one))
+    for name in ignoring:
+        table[name] = [one.get(name) for one in beside]
+    _shown(table, ignoring)
+    _remarks(found, bool(ignoring), with_radii)
+    if radii is not None:
+        work.line(radii)
+
+
+def _table(found: Compared, entries: list[figures.CompareEntry], figure: CompareFigure, whole: list[Any]) -> Any:
+    rows = figures.compare_figure(
+        [
+            figures.CompareEntry(
+                bundles.title(name), whole[k] if k < len(whole) else e.curve, e.accuracy, e.accuracy_of
+            )
+            for k, (name, e) in enumerate(zip(found.instances, entries))
+        ],
+        vary=found.vary,
+    ).rows
+    table = pd.DataFrame(rows, columns=list(figure.columns))
+    votes = [member.instances[0].base.facts.get("samples") for member in found.family[: len(table)]]
+    table.insert(2, "samples", pd.array(votes, dtype="Int64"))
+    now = [
+        None if one is None else f"{share_down(*one)} ({count(one[0])} of {count(one[1])})"
+        for one in found.counted(entries)
+    ]
+    table.insert(3, NOW, now)
+    table.insert(4, CHANGED, _changed(found)[: len(table)])
+    return table
+
+
+def _changed(found: Compared) -> list[str]:
+    """Of each how many labels the largest stored attack on the model changes at the sliders' position."""
+    told = []
+    here = {name: getattr(found.view.threat, name) for name in (*FLIPS, "sigma")}
+    for (name, instance), member in zip(found.instances.items(), found.family):
+        try:
+            attack = largest(bundles.attacks(name, instance), instance, member.threat.replace(**here))
+        except InputError:  # this instance says nothing against such an attacker
+            attack = None
+        told.append("not tried" if attack is None else count(attack.count.n_changed))
+    return told
+
+
+def _shown(table: pd.DataFrame, ignoring: list[str]) -> None:
+    # The browser rounds to the nearest, so it gets numbers that need no rounding.
+    digits = dict.fromkeys(ignoring, 3) | {"accuracy": 3, "r̄ naive": 2, "r̄ collective": 2, "gain (×)": 1}
+    for name in digits.keys() & set(table.columns):
+        table[name] = [
+            None if pd.isna(value) else float(rounded_down(float(value), digits[name]).replace(",", ""))
+            for value in table[name]
+        ]
+    formats = {"samples": "localized"} | {name: f"%.{number}f" for name, number in digits.items()}
+    st.dataframe(
+        frames.harmless(table),
+        hide_index=True,
+        column_config={name: st.column_config.NumberColumn(format=form) for name, form in formats.items()},
+        placeholder="–",
+        alt="One row per instance: accuracy, samples, certified share at the current budget, and, unless σ is "
+        "varied, the average certifiable radius naive and collective and the gain.",
+    )
+
+
+def _remarks(found: Compared, ignoring: bool, with_radii: bool) -> None:
+    """What must be said about these numbers."""
+    if found.accuracy:
+        trained = [member.name for member in found.family if messages.has_training_nodes(member.instances[0])]
         st.caption(
-            "Certified accuracy: labels that stay and are right, as a share of all targets of each file; each line "
-            "begins at its accuracy without an attack."
+            "Certified accuracy: each line begins at its accuracy without an attack."
             + (f" {messages.not_for_training()} ({markdown(', '.join(trained), 300)})" if trained else "")
         )
-    values = sweeps.values_to(end and int(end), to_zero, view.instance, vary)
-    task = sweeps.curves(family, vary, values, False, view.relaxation, "compare")
-    lines = sweeps.first_kind(task)
-    if lines:
-        entries = [
-            figures.CompareEntry(
-                member.name,
-                line,
-                None if right is None else right.ratio,
-                len(member.instances[0].select_targets(None)) if accuracy else None,
-            )
-            for member, line in zip(family, lines)
-            for right in [messages.accuracy(member.instances[0])]
-        ]
-        drawn = list(instances)[: len(lines)]
-        again = exports.recipe(
-            view,
-            "compare",
-            threat=free,
-            instances=drawn,
-            own_targets=True,
-            vary=vary,
-            values=[int(v) for v in lines[0][0].values],
-            names=[member.name for member in family[: len(lines)]],
-            log=log,
-        )
-        figure = figures.compare_figure(
-            entries,
-            vary=vary,
-            log=log,
-            marker=sweeps.position(view.threat, vary),
-            title=plain(alike, 120),
-            recipe=again,
-        )
-        charts.show(figure, key="compare", height=470, note=f"All lines: {markdown(alike, 120)}." if alike else "")
-        work.line(task)
-        # One point of each line: all budgets as in the sidebar, σ among them.
-        axis = sweeps.main_axis(view)
-        here = [int(getattr(view.threat, axis))]
-        now = sweeps.curves(family, axis, here, False, view.relaxation, "compare_now", fine=False)
-        # r̄ needs every integer to the end; it is computed after the picture, whatever part of the axis is drawn.
-        with_radii = vary != "sigma" and not accuracy
-        radii = (
-            sweeps.curves(family, vary, None, False, view.relaxation, "radii") if task.fresh and with_radii else None
-        )
-        whole = sweeps.first_kind(radii) if radii is not None else []
-        rows = figures.compare_figure(
-            [
-                figures.CompareEntry(
-                    bundles.title(name), whole[k] if k < len(whole) else e.curve, e.accuracy, e.accuracy_of
-                )
-                for k, (name, e) in enumerate(zip(instances, entries))
-            ],
-            vary=vary,
-        ).rows
-        table = pd.DataFrame(rows, columns=list(figure.columns))
-        votes = [member.instances[0].base.facts.get("samples") for member in family[: len(table)]]
-        points = [line[0] for line in sweeps.first_kind(now)] + [None] * len(table)
-        table.insert(2, "samples", pd.array(votes, dtype="Int64"))
-        table.insert(
-            3,
-            NOW,
-            [
-                None if p is None else f"{share_down(p.certified[0], of)} ({count(p.certified[0])} of {count(of)})"
-                for p, entry in zip(points, entries)
-                for of in [entry.accuracy_of or (p.targets if p is not None else 0)]
-            ],
-        )
-        if not with_radii:
-            table = table.drop(columns=["r̄ naive", "r̄ collective", "gain (×)"])
-        beside = [
-            figures.controls_beside(member.instances[0], member.threat, vary, entry.accuracy_of)
-            for member, entry in zip(family, entries)
-        ]
-        ignoring = list(dict.fromkeys(name for found in beside for name in found))
-        for name in ignoring:
-            table[name] = [found.get(name) for found in beside]
-        # The browser rounds to the nearest, so it gets numbers that need no rounding.
-        digits = dict.fromkeys(ignoring, 3) | {"accuracy": 3, "r̄ naive": 2, "r̄ collective": 2, "gain (×)": 1}
-        for name in digits.keys() & set(table.columns):
-            table[name] = [
-                None if pd.isna(value) else float(rounded_down(float(value), digits[name]).replace(",", ""))
-                for value in table[name]
-            ]
-        formats = {"samples": "localized"} | {name: f"%.{number}f" for name, number in digits.items()}
-        st.dataframe(
-            frames.harmless(table),
-            hide_index=True,
-            column_config={name: st.column_config.NumberColumn(format=form) for name, form in formats.items()},
-            placeholder="–",
-            alt="One row per instance: accuracy, samples, certified share at the current budget, and, unless σ is "
-            "varied, the average certifiable radius naive and collective and the gain.",
-        )
-        if len({number for number in votes if number}) > 1:
-            st.warning(
-                "These instances have different numbers of samples. More samples alone certify more, so a line above "
-                "another does not show that its model is the more robust one.",
-                icon=":material/balance:",
-            )
-        st.caption(
-            f"{NOW.capitalize()}{' (right labels only)' if accuracy else ''}: {messages.threat_words(free)}."
-            + (
-                " r̄: average certifiable radius, over all budgets up to where nothing is certified any more."
-                if with_radii
-                else ""
-                if accuracy
-                else " Along σ there is no r̄: a curve stays constant as soon as the budgets are spent."
-            )
-        )
-        if ignoring:
-            st.caption(messages.why_control_columns().markdown)
-        elif not accuracy and any(instance.controls for instance in instances.values()):
-            st.caption(messages.why_accuracy().markdown)
-        if now.running:
-            work.watch_all([("", now)])
-        if radii is not None:
-            work.line(radii)
-    else:
-        st.info("The curves appear here as soon as the first one is computed.", icon=":material/hourglass_top:")
-        work.line(task)
+    radius = "" if found.accuracy else " Along σ there is no r̄: a curve stays constant once the budgets are spent."
+    if with_radii:
+        radius = " r̄: average certifiable radius, over all budgets up to where nothing is certified any more."
+    told = f"{NOW.capitalize()}{' (right labels only)' if found.accuracy else ''}: {messages.threat_words(found.free)}."
+    st.caption(told + radius)
+    if ignoring:
+        st.caption(messages.why_control_columns().markdown)
+    elif not found.accuracy and any(instance.controls for instance in found.instances.values()):
+        st.caption(messages.why_accuracy().markdown)

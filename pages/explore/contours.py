@@ -10,6 +10,7 @@ from certcore import figures, messages
 from certcore.program.relaxation import Relaxation
 from certcore.sweep import Surface
 from certcore.sweep.attack_curve import best_within
+from certcore.sweep.ranges import first_axes, map_end
 
 from ..background import sweeps, work
 from ..parts import charts, exports
@@ -25,14 +26,9 @@ SHOW = {
     "bracket": "Width of the bracket (bound − best attack)",
 }
 OWN: dict[str, state.Control] = {
-    "x": ("", state.short_text),
-    "y": ("", state.short_text),
-    "x_to": (None, state.whole(1, 20_000)),
-    "y_to": (None, state.whole(1, 20_000)),
-    "show": ("ratio", state.one_of(*SHOW)),
+    **state.own("x", "y", "x_to", "y_to", "show", "levels"),
     # Older links say how many cells. Today every map refines itself; the word is read so that they open.
     "cells": ("coarse", state.one_of("coarse", "medium", "fine")),
-    "levels": (["0.5", "0.7"], state.words(*(f"0.{k}" for k in range(1, 10)))),
 }
 
 
@@ -49,22 +45,18 @@ class Asked:
 
 def _asked(view: View) -> Asked:
     choices = {name: label for name, label in sweeps.varied(view.instance).items() if not name.startswith("local_")}
-    if st.session_state["x"] not in choices:
-        # Where attributes and edges can both be attacked, one of each shows more than two kinds of attributes.
-        both = ("attr_del", "adj_del")
-        first = both[0] if all(name in choices for name in both) else next(iter(choices))
-        state.replace("x", first, "this cannot be varied on this instance")
-        if st.session_state["x"] == both[0] and not st.session_state["y"]:
-            state.replace("y", both[1], "this cannot be varied on this instance")
-    if st.session_state["y"] not in choices or st.session_state["y"] == st.session_state["x"]:
-        second = next(name for name in choices if name != st.session_state["x"])
-        state.replace("y", second, "this cannot be varied on this instance, or is on the other axis")
+    asked = [st.session_state[name] if st.session_state[name] in choices else "" for name in ("x", "y")]
+    x, y = first_axes(view.instance, asked[0], "" if asked[0] == asked[1] else asked[1])
+    if asked[0] != x:
+        state.replace("x", x, "this cannot be varied on this instance")
+    if asked[1] != y:
+        state.replace("y", y, "this cannot be varied on this instance, or is on the other axis")
 
     bar = st.container(horizontal=True, vertical_alignment="bottom")
     x = controls.selectbox(
         bar, "Horizontal", list(choices), format_func=choices.__getitem__, key="x", width=190, help="Horizontal axis."
     )
-    x_default = sweeps.map_end(view.instance, x)
+    x_default = map_end(view.instance, x)
     x_to = controls.number_input(
         bar, "Up to", 1, 20_000, key="x_to", width=100, placeholder=str(x_default), help="End of the horizontal axis."
     )
@@ -72,14 +64,14 @@ def _asked(view: View) -> Asked:
     y = controls.selectbox(
         bar, "Vertical", others, format_func=choices.__getitem__, key="y", width=190, help="Vertical axis."
     )
-    y_default = sweeps.map_end(view.instance, y)
+    y_default = map_end(view.instance, y)
     y_to = controls.number_input(
         bar, "Up to ", 1, 20_000, key="y_to", width=100, placeholder=str(y_default), help="End of the vertical axis."
     )
     second = st.container(horizontal=True, vertical_alignment="bottom")
-    shown = [name for name in SHOW if name != "paper" or messages.votes_over_groups(view.instance) is None]
+    shown = [name for name in SHOW if name != "paper" or messages.ballots_of(view.instance) is None]
     if st.session_state["show"] not in shown:
-        state.replace("show", "ratio", "the publication defines no relaxation for votes over groups of edges")
+        state.replace("show", "ratio", "the publication defines no relaxation for ballots")
     titles = SHOW if view.counted is None else SHOW | {"ratio": "Certified accuracy"}
     show = controls.selectbox(
         second, "Show", shown, format_func=titles.__getitem__, key="show", width=300, help="What fills the map."
@@ -93,7 +85,7 @@ def _asked(view: View) -> Asked:
         help="Lines of equal share: ours solid, the reference dotted.",
     )
 
-    ends = int(x_to or x_default), int(y_to or y_default)
+    ends = x_to or x_default, y_to or y_default
     return Asked(x, y, ends, show, tuple(sorted(float(level) for level in levels)))
 
 
@@ -150,7 +142,7 @@ def _chart(view: View, asked: Asked, found: Surface, other: Surface | None, know
         levels=asked.levels,
         marker=None if across is None or up is None else (across, up),
         accuracy_of=accuracy_of,
-        recipe=exports.recipe(
+        spec=exports.spec(
             view,
             "map",
             x=x,
@@ -158,7 +150,7 @@ def _chart(view: View, asked: Asked, found: Surface, other: Surface | None, know
             y=y,
             y_values=main.y_values.tolist(),
             show=show,
-            levels=list(asked.levels),
+            levels=[f"{level:g}" for level in asked.levels],
             accuracy_of=accuracy_of,
             left=",".join("/".join(map(str, one)) for one in known) or None,
         ),
@@ -169,4 +161,4 @@ def _chart(view: View, asked: Asked, found: Surface, other: Surface | None, know
     )
     clicked = charts.show(figure, key="contour", height=560, select=True, note=note)
     if clicked is not None:
-        state.move(**{x: int(clicked[0]), y: int(clicked[1])})
+        state.move(**{x: sweeps.picked(x, clicked[0]), y: sweeps.picked(y, clicked[1])})

@@ -10,29 +10,22 @@ import streamlit as st
 from certcore import figures, messages
 from certcore.common.errors import InputError
 from certcore.instance.instance import Instance
+from certcore.messages.names import class_name
 from certcore.program.relaxation import Relaxation
+from certcore.sweep.ranges import end_of, stops
 
 from ..background import engine, sweeps, work
 from ..files import bundles
-from ..messages.names import class_name
 from ..messages.text import markdown
 from ..parts import charts, exports
 from ..parts.promise import promise
 from ..state import controls, state
-from ..state.sliders import stops
 from ..state.state import View
 
 TITLE = "Curves"
 LEAD = "What stays certified as one budget grows, everything else as above."
 OWN: dict[str, state.Control] = {
-    "vary": ("", state.short_text),
-    "to": (None, state.whole(1, 20_000)),
-    "family": ("none", state.one_of("none", "local", "sigma")),
-    "members": ("1, 2, 5", state.short_text),
-    "paper": (False, state.flag),
-    "log": (False, state.flag),
-    "every": (False, state.flag),
-    "splits": (False, state.flag),
+    **state.own("vary", "to", "family", "members", "paper", "log", "every", "splits"),
     "share": (80, state.whole(1, 100)),
 }
 
@@ -93,7 +86,7 @@ def _asked(view: View) -> Asked:
         width=230,
         help="The budget on the horizontal axis.",
     )
-    usual = f"{sweeps.end_of(view.instance, vary):,}"
+    usual = f"{end_of(view.instance, vary):,}"
     told = "Largest value on the axis. Empty: a useful one."
     end = controls.number_input(bar, "Up to", 1, 20_000, key="to", width=110, placeholder=usual, help=told)
     kinds = {"none": "None", "local": "Local budgets", "sigma": "Attacker counts σ"}
@@ -122,17 +115,15 @@ def _asked(view: View) -> Asked:
 def _switches(view: View) -> tuple[bool, bool, bool, list[str]]:
     """The paper's relaxation, a logarithmic axis, whether it ends at zero, and the splits to take the mean of."""
     switches = st.container(horizontal=True)
-    votes = messages.votes_over_groups(view.instance) is not None
-    if votes and st.session_state["paper"]:
-        state.replace("paper", False, "the publication defines no relaxation for votes over groups of edges")
+    ballots = messages.ballots_of(view.instance) is not None
+    if ballots and st.session_state["paper"]:
+        state.replace("paper", False, "the publication defines no relaxation for ballots")
     paper = controls.toggle(
         switches,
         "Paper's relaxation",
         key="paper",
-        disabled=votes,
-        help="Not defined for votes over groups of edges."
-        if votes
-        else "Add the published relaxation as a dash-dotted line.",
+        disabled=ballots,
+        help="Not defined for ballots." if ballots else "Add the published relaxation as a dash-dotted line.",
     )
     log = controls.toggle(switches, "Logarithmic axis", key="log", help="Zero is drawn at one half.")
     to_zero = controls.toggle(
@@ -173,14 +164,14 @@ def _chart(
         attacks=sweeps.known_attacks(search, ours[0][0]),
         accuracy_of=accuracy_of,
         controls=beside,
-        recipe=exports.recipe(
+        spec=exports.spec(
             view,
             "curve",
             threat=family[0].threat,
             instances=asked.names,
             vary=vary,
-            values=[int(v) for v in ours[0][0].values],
-            family=family[0].axis or None,
+            values=ours[0][0].values.tolist(),
+            family=asked.by if family[0].axis else None,
             # Only the lines that are there already.
             members=[member.value for member in family[: len(ours)]] if family[0].axis else None,
             paper=shows_paper,
@@ -201,7 +192,7 @@ def _chart(
         if st.button("Show certified accuracy beside models that ignore edges", key="controls"):
             state.move(right=True)
     if clicked is not None:
-        moved = {vary: int(clicked[0])}
+        moved = {vary: sweeps.picked(vary, clicked[0])}
         state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))
 
 
@@ -220,6 +211,6 @@ def _by_class(view: View) -> None:
     if task.result:
         labels, certified, naive, sizes = zip(*task.result)
         names = [class_name(view.instance, label) for label in labels]
-        recipe = exports.recipe(view, "classes")
-        charts.show(figures.class_figure(names, certified, naive, sizes, recipe=recipe), key="classes", height=330)
+        spec = exports.spec(view, "classes")
+        charts.show(figures.class_figure(names, certified, naive, sizes, spec=spec), key="classes", height=330)
     work.line(task)

@@ -10,6 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from certcore import figures
+from certcore.model_attack.along import Along
+from certcore.model_attack.stored import FoundAttack
 from certcore.result.assemble import result_facts
 from certcore.result.attack_effects import Reach
 from certcore.result.attack_text import attack_text
@@ -17,6 +19,9 @@ from certcore.result.certificate import Certificate
 from certcore.result.states import TargetState
 from certcore.sweep import Curve, Surface
 from certcore.sweep.attack_curve import best_below
+from certcore.workbench import attack as drawing
+from certcore.workbench.page import Frame, content
+from certcore.workbench.page import page as film_page
 
 from ..background import sweeps, work
 from ..canvas import attack, film
@@ -48,6 +53,8 @@ class Picture:
     found: Reach
     relaxed: bool = False
     title: str = ""
+    changed: np.ndarray | None = None
+    """Of an attack on the model, the nodes whose labels it changes."""
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -61,7 +68,9 @@ class Picture:
         if self.key not in kept:
             while len(kept) > 3:
                 kept.pop(next(iter(kept)))
-            made = attack.data(view.instance, self.result, self.found, relaxed=self.relaxed, title=self.title)
+            made = drawing.data(
+                view.instance, self.result, self.found, relaxed=self.relaxed, title=self.title, changed=self.changed
+            )
             kept[self.key] = made
         return kept[self.key]
 
@@ -79,7 +88,16 @@ class Charts:
     surface: Surface | None = None
     frames: work.Work | None = None
     worth: dict[str, Any] | None = None
+    model: Along | None = None
+    """Attacks on the model as the budget grows; None where none is stored or they are still being read."""
     stale: dict[str, str] = field(default_factory=dict)
+    shelves: dict[str, str] = field(default_factory=dict)
+    """What the answer is shown with: its attack, curve and map, by their keys."""
+
+    def changed(self, view: View) -> FoundAttack | None:
+        """The largest attack on the model within the present budgets."""
+        here = sweeps.position(view.threat, self.axis)
+        return None if self.model is None else self.model.at(None if here is None else int(here))
 
     def known(self, view: View) -> int:
         """How many targets the best attack found along the curve, within the present budget, leaves uncertified."""
@@ -117,7 +135,7 @@ def draw(
     @st.dialog(TITLES[name], width="medium", position="right", on_dismiss=_closed)
     def content() -> None:
         if name == "proven":
-            headline.panel(view, result, fresh)
+            headline.panel(view, result, fresh, charts.changed(view))
         elif name == "all" and pictures:
             _tables(view, pictures[0])
         elif name == "film" and charts.frames is not None:
@@ -154,11 +172,11 @@ def curve(view: View, charts: Charts) -> figures.Figure:
         attacks=sweeps.known_attacks(charts.search, line),
         accuracy_of=accuracy,
         controls=figures.controls_beside(view.instance, view.threat, charts.axis, accuracy),
-        recipe=exports.recipe(
+        spec=exports.spec(
             view,
             "curve",
             vary=charts.axis,
-            values=[int(value) for value in line.values],
+            values=np.asarray(line.values).tolist(),
             accuracy_of=accuracy,
             **sweeps.told_attacks(charts.search),
         ),
@@ -178,7 +196,7 @@ def surface(view: View, found: Surface) -> figures.Figure:
         levels=levels,
         marker=None if across is None or up is None else (across, up),
         accuracy_of=accuracy,
-        recipe=exports.recipe(
+        spec=exports.spec(
             view,
             "map",
             x=x,
@@ -186,7 +204,7 @@ def surface(view: View, found: Surface) -> figures.Figure:
             y=y,
             y_values=found.y_values.tolist(),
             show="ratio",
-            levels=list(levels),
+            levels=[f"{level:g}" for level in levels],
             accuracy_of=accuracy,
         ),
     )
@@ -196,7 +214,7 @@ def graph(view: View, picture: Picture, colour: str, only: list[str]) -> figures
     """The picture for exports: coloured and faded as on the screen."""
     result, relaxed = picture.result, picture.relaxed
     replayed = None if relaxed or result.attack is None else attack_text(view.instance, result.threat, result.attack)
-    seen: dict[str, Any] = {"palette": None if colour == "state" else colour, "only": ",".join(only) or None}
+    seen: dict[str, Any] = {"palette": colour, "only": ",".join(only), "adversary": "relaxed" if relaxed else "attack"}
     return figures.graph_figure(
         view.instance,
         result,
@@ -205,7 +223,7 @@ def graph(view: View, picture: Picture, colour: str, only: list[str]) -> figures
         only=[TargetState[choice.upper()] for choice in only],
         found=picture.found,
         title=picture.title,
-        recipe=exports.recipe(view, "graph", threat=result.threat, relaxed=relaxed, attack=replayed, **seen),
+        spec=exports.spec(view, "graph", threat=result.threat, attack=replayed, **seen),
         facts=result_facts(view.instance),
     )
 
@@ -268,7 +286,7 @@ def _film(view: View, charts: Charts, small: dict[str, Any]) -> None:
     task = charts.frames
     assert task is not None
     work.line(task)
-    found: list[film.Frame] = task.result or []
+    found: list[Frame] = task.result or []
     if not task.fresh or not found:
         return
     st.caption(f"{count(len(found))} attacks, from {count(found[0].value)} on. The page works without the dashboard.")
@@ -279,7 +297,7 @@ def _film(view: View, charts: Charts, small: dict[str, Any]) -> None:
     }
     quiet = small | {"chosen": None, "selection": [], "worth": None}
     for label, make, name, mime in (
-        ("Film as HTML", lambda: film.page(view.instance, found, quiet, shelves), "attack.html", "text/html"),
+        ("Film as HTML", lambda: film_page(content(view.instance, found, quiet, shelves)), "attack.html", "text/html"),
         ("Film as GIF", lambda: film.gif(view.instance, found, charts.axis), "attack.gif", "image/gif"),
     ):
         st.download_button(

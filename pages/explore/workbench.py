@@ -12,14 +12,23 @@ from certcore import messages
 from certcore.common.errors import InputError
 from certcore.figures.style import STATES
 from certcore.messages import short
+from certcore.messages.model_attack import untried
+from certcore.model_attack.along import Along
+from certcore.model_attack.stored import FoundAttack
 from certcore.result.attack_effects import reach
 from certcore.result.certificate import Certificate
 from certcore.result.states import FORMER, TargetState
+from certcore.sweep.ranges import first_end, map_end, unit_of
 from certcore.sweep.session import Preview
+from certcore.workbench import message as bench
+from certcore.workbench.axis import second_axis
+from certcore.workbench.page import chunks
+from certcore.workbench.parts import graph_data
 
 from ..background import engine, sweeps, work
-from ..canvas import attack, bench, film, situation
+from ..canvas import attack, film, situation
 from ..canvas import view as canvas
+from ..files import bundles
 from ..messages.text import count, markdown
 from ..parts import headline
 from ..state import controls, menu, state
@@ -30,10 +39,17 @@ from .drawers import Picture
 TITLE = "Workbench"
 #: There is a picture to which the keyboard can go at once.
 PICTURE = True
+#: Seconds that a visitor's first run waits for the number before it shows the graph.
+FIRST_PATIENCE = 0.25
 #: States in the address; their former names still open what they meant.
 CHOICES = [member.name.lower() for member in TargetState]
 COLOURS = {"state": "what happens", "margin": "flips away", "class": "class", "correct": "right or wrong"}
-SHOW = {"attack": "Attack found", "relaxed": "Relaxed adversary (not an attack)", "both": "Both"}
+SHOW = {
+    "attack": "Attack found",
+    "model": "Attack on the model",
+    "relaxed": "Relaxed adversary (not an attack)",
+    "both": "Both",
+}
 
 
 def _read_states(text: str) -> list[str]:
@@ -43,7 +59,7 @@ def _read_states(text: str) -> list[str]:
 
 
 OWN: dict[str, state.Control] = {
-    "adversary": ("attack", state.one_of("attack", "relaxed", "both")),
+    "adversary": ("attack", state.one_of("attack", "model", "relaxed", "both")),
     "colour": ("state", state.one_of(*COLOURS)),
     "only": ([], _read_states),
     "picked": (None, state.whole()),
@@ -80,19 +96,26 @@ class Now:
 def draw(view: View) -> None:
     """The whole screen."""
     canvas.load()
-    canvas.put("graph", canvas.graph_data(view.instance))
-    now = _answer(view)
+    canvas.put("graph", graph_data(view.instance))
+    # A browser that has just arrived still loads scripts from this server: sliders, graph and number come before the
+    # charts, and the graph does not wait for a number that takes its time.
+    first = work.first_look()
+    now = _answer(view, FIRST_PATIENCE if first else work.PATIENCE)
     with st.container(key="guarantee"):
         headline.in_full(view, now.result, now.fresh)
     axis, end = _axis(view)
     chosen, marked = _chosen(view)
-    pictures, stale = _pictures(view, now)
-    version = canvas.graph_data(view.instance)["version"]
+    version = graph_data(view.instance)["version"]
+    model = _on_the_model(view, now, axis)
+    charts = drawers.Charts(axis=axis, end=end, model=model)
+    pictures, stale = _pictures(view, now, charts.changed(view))
+    if not first:
+        charts = _charts(view, now, charts, version)
     if pictures:
         at = bench.position(pictures[0].result.threat, bench.names_of(view))
         sent = [one.sent(view) for one in pictures]
-        canvas.put("attack", bench.attack_data(version, repr([one.key for one in pictures]), at, sent))
-    charts = _charts(view, now, axis, end, version) if headline.number_first() else drawers.Charts()
+        told = bench.attack_data(version, repr([one.key for one in pictures]), at, sent)
+        charts.shelves["attack"] = canvas.put("attack", told)
     stale |= charts.stale
     seen = {
         "colour": st.session_state["colour"],
@@ -102,12 +125,15 @@ def draw(view: View) -> None:
         "chosen": chosen,
         "selection": marked,
         "worth": charts.worth,
+        "adversary": st.session_state["adversary"] if model is not None else "",
+        "shelves": charts.shelves,
         "stale": {"graph": "", "curve": "", "map": ""} | stale,
         "progress": work.shares(now.waits, ("answer", "stage", "curve", "contour")),
     }
     axes = {name: film.AXES[name].capitalize() for name in [*state.covered(view.instance), "sigma"]}
     axes = {axis: film.AXES[axis].capitalize()} | axes
-    small = bench.small(view, view.instance, axis, end, axes, seen, _told(view, now, charts.known(view)))
+    on_model = st.session_state["adversary"] == "model"
+    small = bench.small(view, axis, end, axes, seen, _told(view, now, charts), on_model)
     event = canvas.draw(view.instance, small)
     _more(view, now.result)
     _act(view, event)
@@ -115,9 +141,9 @@ def draw(view: View) -> None:
     work.watch_all(now.waits)
 
 
-def _answer(view: View) -> Now:
+def _answer(view: View, patience: float) -> Now:
     """The certificate, or what is proven so far; then the search for more, and the best attack."""
-    task = engine.certificate(view)
+    task = engine.certificate(view, patience)
     now = Now(task.result, task.fresh)
     now.wait("answer", task)
     if task.error:
@@ -165,40 +191,22 @@ def _search_for_more(view: View, now: Now) -> None:
         now.notes.append(str(short.searched(count(more), count(parts.open))))
 
 
-def _told(view: View, now: Now, found: int) -> dict[str, Any]:
-    """The answer in the fewest words, and the parts of its bar; attacks along the curve may have `found` losses."""
-    asked, counted = bench.asked(view), None if view.counted is None else len(view.counted)
-    result, preview = now.result, now.preview
-    parts = None if result is None else bench.parts(view, result, found if now.fresh else 0)
-    told: dict[str, Any] = {"fresh": now.fresh, "partsOf": "", "open": "", "act": now.stopped}
-    remarks = [] if result is None else [str(one) for one in messages.short_remarks(view.instance, view.threat)]
-    told["notes"] = [*now.notes, *remarks]
-    if now.fresh and result is not None and parts is not None:
-        proven, claimed = result.verified_certified, result.certified
-        head = messages.short_head(view.threat, proven, result.targets, counted)
-        sub = messages.short_sub(view.instance, view.threat, proven, claimed)
-        told["open"] = str(messages.short_open(result, parts))
-        if "short.settled" in messages.short_open(result, parts).keys and proven < result.targets:
-            sub += " · " + str(short.settled())
-    elif preview is not None and preview.certified:
-        head = short.so_far(count(preview.certified), count(asked))
-        sub = short.proven_already(messages.short_threat(view.threat), messages.short_sure(view.instance))
+def _told(view: View, now: Now, charts: drawers.Charts) -> dict[str, Any]:
+    """The answer in the fewest words, and the parts of its bar; attacks along the curve may have found more losses."""
+    found, model = charts.known(view), charts.changed(view)
+    if now.fresh and now.result is not None:
+        told = bench.answer(view, now.result, found, model)
     else:
-        head, sub = short.waiting(count(asked)), short.solving()
-    if not now.fresh and result is not None:
-        told["partsOf"] = f"at {messages.short_threat(result.threat)}"
-    return told | {
-        "head": bench.pieces(head),
-        "sub": bench.pieces(sub),
-        "said": f"{head}. {sub}",
-        "parts": bench.bar(parts),
-    }
+        told = bench.no_answer(view, now.result, 0 if now.preview is None else now.preview.certified, model)
+    return told | {"notes": [*now.notes, *told["notes"]], "act": now.stopped}
 
 
-def _axis(view: View) -> tuple[str, int]:
+def _axis(view: View) -> tuple[str, Any]:
     """Which budget runs along the charts, and how far: three to five times the slider, and it stays while it fits."""
     axis = st.session_state["play"] or sweeps.main_axis(view)
     here, longest = film.present(view, axis) or 0, film.longest(view, axis)
+    if unit_of(view.instance, axis) != 1:
+        return axis, longest
     kept = st.session_state.setdefault("_ends", {})
     if (st.session_state["play_to"] or 0) > longest:
         state.replace("play_to", None, f"a film of this ends at {count(longest)} at most")
@@ -206,8 +214,7 @@ def _axis(view: View) -> tuple[str, int]:
         state.replace("play_from", 0, "a film ends after it begins")
     end = st.session_state["play_to"] or kept.get((view.instance.full_digest, axis), 0)
     if not here <= end or (not st.session_state["play_to"] and end > 12 * max(here, 1) and end > 50):
-        nice = (10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 10**6)
-        end = next(one for one in nice if one >= min(4 * here, 10**6))
+        end = first_end(here, longest)
     end = max(1, here, min(end, longest, 20 if axis == "sigma" and here <= 20 else longest))
     kept[view.instance.full_digest, axis] = end
     return axis, end
@@ -248,9 +255,35 @@ def _part(only: list[str]) -> str:
     return parts.get(only[0], "") if len(only) == 1 else ""
 
 
-def _pictures(view: View, now: Now) -> tuple[list[Picture], dict[str, str]]:
+def _on_the_model(view: View, now: Now, axis: str) -> Along | None:
+    """Stored attacks on the model along the budget; None where there is none, or while they are being read."""
+    attacks = bundles.attacks(view.name, view.instance)
+    if not attacks:
+        return None
+    task = engine.model_attacks(view, axis, attacks)
+    now.wait("stage", task)
+    if task.error:  # it refutes a certificate: then there is no number
+        failed = _failed(task.error)
+        now.result, now.fresh, now.stopped = failed.result, failed.fresh, failed.stopped
+    return task.result if task.fresh else None
+
+
+def _model_picture(view: View, result: Certificate, model: FoundAttack) -> Picture:
+    """An attack on the model as the map draws it: replayed on the certificates, with the labels it changes."""
+    shown = replace(result, attack=model.allocation)
+    found = reach(view.instance, shown)
+    assert found is not None
+    return Picture(shown, found, changed=model.changed_nodes)
+
+
+def _pictures(view: View, now: Now, model: FoundAttack | None) -> tuple[list[Picture], dict[str, str]]:
     """The attack on show, or the last one, which is then said to be of other budgets."""
     adversary = st.session_state["adversary"]
+    if adversary == "model":
+        if model is not None and now.fresh and now.result is not None:
+            return [_model_picture(view, now.result, model)], {}
+        now.notes.append(str(untried()))
+        adversary = "attack"
     kept: dict[str, Certificate] = st.session_state.setdefault("_attacked", {})
     if now.fresh and now.result is not None and now.result.attack is not None:
         st.session_state["_attacked"] = kept = {view.instance.full_digest: now.result}
@@ -298,26 +331,32 @@ def _two_situations(view: View, now: Now, shown: Picture) -> list[Picture]:
     ]
 
 
-def _charts(view: View, now: Now, axis: str, end: int, version: str) -> drawers.Charts:
+def _charts(view: View, now: Now, made: drawers.Charts, version: str) -> drawers.Charts:
     """Curve, map and frames: what is there of them is sent, and what is of other budgets says so."""
-    made = drawers.Charts(axis=axis, end=end)
+    axis, end = made.axis, made.end
     if view.relaxation.is_timed and not now.fresh:
         return made  # an integer program has all workers to itself
     result = now.result if now.fresh else None
     _line(view, now, made, version, result)
-    other = next((t for t in [*state.covered(view.instance), "sigma"] if t != axis), None)
+    other = second_axis(state.covered(view.instance), axis)
     if other is not None:
-        ends = (end, min(sweeps.map_end(view.instance, other), 20 if other == "sigma" else 10**6))
+        ends = (end, min(map_end(view.instance, other), 20 if other == "sigma" else 10**6))
         task = sweeps.map_over(view, axis, other, ends, view.relaxation.relaxed, "bench_map", small=True)
         now.wait("contour", task)
         made.surface = task.result
         _keep(made, "map", view, made.surface, lambda: bench.map_data(view, version, made.surface, result), task.error)
+    lengths = unit_of(view.instance, axis) != 1  # a film shows every whole number
     many = view.instance.graph.n_nodes > sweeps.MANY_NODES and not st.session_state["play"]
-    if result is not None and st.session_state["adversary"] == "attack" and not st.session_state["beside"] and not many:
+    if (
+        result is not None
+        and st.session_state["adversary"] == "attack"
+        and not st.session_state["beside"]
+        and not (many or lengths)
+    ):
         first = min(st.session_state["play_from"], end - 1)
         made.frames = film.frames(view, axis, first, end)
         now.wait("stage", made.frames)
-        for k, chunk in enumerate(film.chunks(made.frames.result or [], bench.family(view, axis), version)):
+        for k, chunk in enumerate(chunks(made.frames.result or [], bench.family(view, axis), version)):
             canvas.put(f"frames{k}", chunk)
     return made
 
@@ -327,8 +366,11 @@ def _line(view: View, now: Now, made: drawers.Charts, version: str, result: Cert
     axis, end = made.axis, made.end
     still = view.threat.replace(**{axis: None if axis == "sigma" else 0})
     member = sweeps.Member("", still, (view.instance,))
-    values = sorted({round(end * k / 12) for k in range(13)})
-    fine = end <= drawers.MOST_FINE and view.instance.graph.n_nodes <= sweeps.MANY_NODES
+    unit = unit_of(view.instance, axis)
+    values: list[Any] = sorted({round(end * k / 12) for k in range(13)})
+    if unit != 1:
+        values = sorted({float(round(end * k / 12 / float(unit)) * unit) for k in range(13)})
+    fine = unit == 1 and end <= drawers.MOST_FINE and view.instance.graph.n_nodes <= sweeps.MANY_NODES
     made.task = sweeps.curves([member], axis, values, False, view.relaxation, "mini", fine=fine)
     now.wait("curve", made.task)
     lines = sweeps.first_kind(made.task)
@@ -344,7 +386,7 @@ def _line(view: View, now: Now, made: drawers.Charts, version: str, result: Cert
         "curve",
         view,
         line,
-        lambda: bench.curve_data(view, version, line, known, result, guarded),
+        lambda: bench.curve_data(view, version, line, known, result, guarded, made.model),
         made.task.error,
     )
 
@@ -389,7 +431,7 @@ def _keep(made: drawers.Charts, name: str, view: View, found: Any, data: Any, fa
         return
     else:
         made.stale[name] = bench.whose("curve" if name == "curve" else "map", kept[name][2], view.threat)
-    canvas.put(name, kept[name][3])
+    made.shelves[name] = canvas.put(name, kept[name][3])
 
 
 def _more(view: View, result: Certificate | None) -> None:
@@ -440,6 +482,8 @@ def _act(view: View, event: canvas.Event) -> None:
             state.move(protect=state.write_nodes(sorted(rest)))
         case "only":
             state.move(only=[CHOICES[code] for code in value])
+        case "adversary" if value in ("attack", "model"):
+            state.move(adversary=value)
         case "colour" if value in COLOURS:
             state.move(colour=value)
         case "axis" | "play" if value in film.AXES and st.session_state["play"] != value:

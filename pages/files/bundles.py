@@ -20,6 +20,7 @@ from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS
 from certcore.instance.instance import Instance, load_instance, named
 from certcore.messages import dataset_title
+from certcore.model_attack.stored import ModelAttack, attack_files, attacks_on
 
 from ..messages.text import count, markdown, samples
 
@@ -101,6 +102,21 @@ def _load(path: str, changed: int, base_rule: str) -> Instance:
     return named(load_instance(path, base_rule=base_rule), title(Path(path).stem).removesuffix(IMPORTED))
 
 
+def attacks(name: str, instance: Instance) -> list[ModelAttack]:
+    """Attacks on the model that are kept beside an instance; those on another instance are left out."""
+    path = path_of(name)
+    stamps = tuple(file.stat().st_mtime_ns for file in attack_files(path))
+    return _attacks(str(path), stamps, instance.full_digest, instance) if stamps else []
+
+
+@st.cache_resource(max_entries=8, show_spinner=False)
+def _attacks(path: str, stamps: tuple[int, ...], digest: str, _instance: Instance) -> list[ModelAttack]:
+    try:
+        return attacks_on(path, _instance)
+    except InputError:
+        return []
+
+
 def _coverage(name: str) -> tuple[tuple[str, ...], int | None]:
     """Types that a file's base certificate covers and its number of samples, without loading all of the file."""
     try:
@@ -127,20 +143,20 @@ def covering(types: list[str], stem: str) -> list[str]:
     return list(found.values())
 
 
-def comparable(name: str, other: str) -> bool:
-    """Whether two bundles cover the same types with as many samples: then their radii may stand side by side."""
-    return _coverage(name) == _coverage(other)
-
-
 def most_alike(name: str, others: list[str]) -> list[str]:
-    """The others, those first that can be compared with this one: same types, as many samples, same graph."""
+    """The others, those first that can be compared with this one: same types and graph, another model, as many samples.
+
+    Other splits of the same model come after other models: they say less.
+    """
     types, votes = _coverage(name)
     if not types:  # no file to compare with
         return list(others)
 
     def unlike(other: str) -> tuple[bool, ...]:
         theirs, number = _coverage(other)
-        return not set(types) & set(theirs), types != theirs, votes != number, other.split("-")[0] != name.split("-")[0]
+        same_group = other.rsplit("-s", 1)[0] == name.rsplit("-s", 1)[0]
+        graph = other.split("-")[0] != name.split("-")[0]
+        return not set(types) & set(theirs), types != theirs, graph, same_group, votes != number
 
     return sorted(others, key=unlike)
 
@@ -190,9 +206,16 @@ def packed(arrays: dict[str, np.ndarray]) -> bytes:
 
 
 _MODELS = {"gcn_mean": "GCN (mean)", "decoupled": "decoupled MLP"} | {
-    name: name.upper() for name in ("gcn", "gat", "appnp", "rgcn", "sma", "sage")
+    name: name.upper() for name in ("gcn", "gat", "appnp", "rgcn", "sma")
 }
-_TYPES = {"attr": "attributes", "adj": "edges", "joint": "joint", "division": "edges by division"}
+_TYPES = {
+    "attr": "attributes",
+    "adj": "edges",
+    "joint": "joint",
+    "ballots": "ballots",
+    "l2": "l2",
+    "l2_joint": "l2, joint",
+}
 
 
 def model_title(name: str) -> str:
@@ -208,6 +231,25 @@ def title(name: str) -> str:
         return name
     types = _TYPES.get(parts[3], parts[3])
     return " · ".join([dataset_title(parts[1]), _MODELS[parts[2]], types, f"split {parts[4]}"])
+
+
+def splits(name: str, names: list[str]) -> list[str]:
+    """The bundles that differ from this one in the split only, itself among them."""
+    stem = re.sub(r"-s\d+$", "", name)
+    return [other for other in names if other == name or (stem != name and re.sub(r"-s\d+$", "", other) == stem)]
+
+
+def grouped(names: list[str], now: str) -> dict[str, str]:
+    """One name for each graph, model and what is certified, with its title: of several splits the present or first."""
+    found = {}
+    for name in names:
+        group = splits(name, names)
+        if name == (now if now in group else group[0]):
+            told = title(name)
+            found[name] = (
+                told if now in group or len(group) == 1 else f"{told.rsplit(' · ', 1)[0]} · {len(group)} splits"
+            )
+    return found
 
 
 def short_titles(names: list[str]) -> tuple[str, list[str]]:

@@ -108,7 +108,7 @@ def _dual_value(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
 
 def _budget(proof: dict[str, Any], instance: Instance) -> Iterator[Claim]:
     threat = proof["threat"]
-    allowed = [name for name in TYPES if threat[name]] or [name for name in TYPES if name in instance.base.axes]
+    allowed = [name for name in TYPES if threat.get(name)] or [name for name in threat if name in instance.base.axes]
     for factor in (2, 4, 16, 64):
         for name in allowed:
             budget = max(1, threat[name]) * factor

@@ -6,9 +6,11 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz
+from certcore.domain.bundle_types import DIVISION_IS_GONE
 from certcore.instance.instance import Instance, instance_from_arrays
 
-GRAPH_KEYS = ("n_nodes", "n_attrs", "adj_indptr", "adj_indices", "attr_indptr", "attr_indices")
+GRAPH_KEYS = ("n_nodes", "n_attrs", "adj_indptr", "adj_indices")
+ATTRIBUTE_KEYS = ("attr_indptr", "attr_indices", "attr_values", "attr_dense", "attr_digest")
 BASE_KEYS = (
     "base_grid",
     "base_axes",
@@ -21,15 +23,12 @@ BASE_KEYS = (
     "alpha",
     "theta",
     "base_rule",
-    "division_votes",
-    "division_groups",
-    "division_classes",
-    "division_hash",
-    "division_fixed",
+    "ballots",
+    "ballots_weight",
     "weights_read_edges",
 )
 #: Each of these is a base certificate, with what belongs to it.
-BASES = ("base_grid", "votes", "division_votes")
+BASES = ("base_grid", "votes", "ballots")
 FIELD_KEYS = ("layers", "edge_field", "field_indptr", "field_indices")
 OPTIONAL_KEYS = ("targets", "labels", "class_names", "node_names", "layout", "split", "meta")
 
@@ -50,21 +49,24 @@ def read(parts: list[tuple[str, bytes]]) -> dict[str, np.ndarray]:
 
 def problems(arrays: dict[str, np.ndarray]) -> list[str]:
     """Everything that is wrong with the arrays of an instance, one sentence each; empty if nothing is."""
-    found = [f"the key {key!r} is missing" for key in GRAPH_KEYS if key not in arrays]
+    attributes = () if {"attr_dense", "attr_digest"} & set(arrays) else ATTRIBUTE_KEYS[:2]
+    found = [f"the key {key!r} is missing" for key in (*GRAPH_KEYS, *attributes) if key not in arrays]
     if "layers" not in arrays and "field_indptr" not in arrays:
         found.append(
             "the receptive fields are missing: give 'layers' (and 'edge_field'), or 'field_indptr' and 'field_indices'"
         )
+    if "division_votes" in arrays:
+        return [DIVISION_IS_GONE]
     if not any(key in arrays for key in BASES):
         found.append(
             "the base certificate is missing: give 'base_grid' and 'base_axes', 'votes' with 'theta' and 'alpha', or "
-            "'division_votes' with what belongs to it"
+            "'ballots' with 'ballots_weight' and 'weights_read_edges'"
         )
     if found:
         return found
     if _error(arrays) is None:
         return []
-    graph = {key: arrays[key] for key in (*GRAPH_KEYS, "directed") if key in arrays}
+    graph = {key: arrays[key] for key in (*GRAPH_KEYS, *ATTRIBUTE_KEYS, "directed") if key in arrays}
     wrong_graph = _error(graph | _plain_base(arrays) | {"layers": np.array(1)})
     found += [wrong_graph] if wrong_graph else []
     # Where the graph itself is broken, the rest is checked on a graph without edges.
@@ -108,7 +110,7 @@ def _n_nodes(arrays: dict[str, np.ndarray]) -> int:
 
 
 def _plain_base(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-    return {"base_grid": np.ones((_n_nodes(arrays), 1), dtype=bool), "base_axes": np.array(["attr_add"])}
+    return {"base_grid": np.ones((_n_nodes(arrays), 1), dtype=bool), "base_axes": np.array(["adj_del"])}
 
 
 def _empty_graph(arrays: dict[str, np.ndarray]) -> dict[str, np.ndarray]:

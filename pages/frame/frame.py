@@ -36,6 +36,7 @@ def run() -> None:
     )
     uploads.guard()
     login()
+    work.start()
     module = entry.module()
     with st.container(key="top", horizontal=True, vertical_alignment="center", wrap=False):
         buttons.brand(picture=getattr(module, "PICTURE", False))
@@ -54,9 +55,10 @@ def _draw(entry: menu.Entry, view: state.View | sidebar.Absence) -> None:
     module = entry.module()
     picture = getattr(module, "PICTURE", False) and isinstance(view, state.View) and not view.problem
     # The workbench is its own heading: the title is there for those who listen.
-    with st.container(key="title" if picture else "heading"):
+    wide = "_wide" if getattr(module, "WIDE", False) else ""
+    with st.container(key="title" if picture else f"heading{wide}"):
         st.title(module.TITLE, anchor=False)
-    with st.container(key="bench" if picture else "body"):
+    with st.container(key="bench" if picture else f"body{wide}"):
         if (entry.behind or entry.slug) in menu.TABS:
             menu.tabs(entry)
         if lead := getattr(module, "LEAD", ""):
@@ -71,6 +73,7 @@ def _draw(entry: menu.Entry, view: state.View | sidebar.Absence) -> None:
                 st.warning(markdown(view.problem, 400), icon=":material/edit:")
             else:
                 _draw_held(module, view)
+        work.watch()
 
 
 def _draw_held(module: Any, view: state.View) -> None:

@@ -11,14 +11,16 @@ import streamlit as st
 from certcore import messages
 from certcore.common.errors import InputError
 from certcore.domain.base_rule import BaseRule
+from certcore.domain.bundle_types import DIVISION_IS_GONE
 from certcore.domain.local_mode import LocalMode
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TABLE
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.messages.names import class_name
 from certcore.program.relaxation import Relaxation
+from certcore.sweep.ranges import first_budget
 
 from ..files import bundles
-from ..messages.names import class_name
 from ..messages.text import markdown
 from ..state import controls, state
 from ..state.state import SHARED, Control, View
@@ -83,6 +85,7 @@ def _changed() -> bool:
 def _more(own: dict[str, Control], name: str, instance: Instance, rule: BaseRule) -> View:
     """The controls behind “More”, and the view."""
     st.caption(bundles.facts(instance))
+    _split(name)
     targets, problem = _targets(instance)
     counted, targets = _only_right(instance, targets)
     relaxation, limit, strengthen = _relaxation(instance)
@@ -92,10 +95,13 @@ def _more(own: dict[str, Control], name: str, instance: Instance, rule: BaseRule
     mode = str(st.session_state["local"] or "off")
     prefix = "share" if mode == "relative" else "local"
     local: dict[str, Any] = {
-        f"local_{t}": None if mode == "off" else st.session_state.get(f"{prefix}_{t}") for t in TYPES
-    }
+        f"local_{t}": None if mode == "off" else st.session_state.get(f"{prefix}_{t}") for t in state.AT_NODES
+    } | {f"local_{entry.name}": st.session_state[entry.local_name] for entry in TABLE if entry.brings_nodes}
     try:
-        budgets: dict[str, Any] = {t: int(st.session_state[t]) for t in TYPES}
+        budgets: dict[str, Any] = {
+            entry.name: float(st.session_state[entry.name]) if entry.lengths else int(st.session_state[entry.name])
+            for entry in TABLE
+        }
         threat = ThreatModel(
             **budgets,
             **local,
@@ -104,12 +110,27 @@ def _more(own: dict[str, Control], name: str, instance: Instance, rule: BaseRule
             targets=targets,
             protected=protected,
         )
+        threat = threat.bound_to(instance.scale)
         threat.check(instance.graph)
         threat = state.within_base(threat, instance)
     except InputError as error:
         problem = str(error)
         threat = ThreatModel(targets=targets)
     return View(name, instance, threat, relaxation, float(limit), rule, problem or wrong, strengthen, counted)
+
+
+def _split(name: str) -> None:
+    """Which of several splits of the same graph and model."""
+    splits = bundles.splits(name, bundles.names())
+    if len(splits) < 2:
+        return
+    titles = {one: bundles.title(one).rsplit(" · ", 1)[-1] for one in splits}
+    chosen = st.segmented_control(
+        "Split", splits, format_func=titles.__getitem__, default=name, key=f"_split_{name}", required=True,
+        help="The same graph and model, trained on other nodes.",
+    )  # fmt: skip
+    if chosen not in (None, name):
+        state.move(instance=chosen)
 
 
 def _none_at_all() -> str:
@@ -127,6 +148,8 @@ def _not_here(name: str) -> str:
         if name.startswith("import-")
         else ""
     )
+    if "-division-" in name:
+        again = f" It was one of division voting: {DIVISION_IS_GONE}."
     return (
         f"There is no instance **{markdown(name, 130)}** here, so nothing is said about it, and no other graph is "
         f"shown in its place.{again}"
@@ -199,27 +222,27 @@ def _only_right(instance: Instance, targets: np.ndarray | None) -> tuple[np.ndar
 
 
 def _relaxation(instance: Instance) -> tuple[Relaxation, int, bool]:
-    votes = messages.votes_over_groups(instance) is not None
-    if votes and st.session_state["relaxation"] == Relaxation.PAPER:
-        state.replace("relaxation", "tight", "the publication defines none for votes over groups of edges")
+    ballots = messages.ballots_of(instance) is not None
+    if ballots and st.session_state["relaxation"] == Relaxation.PAPER:
+        state.replace("relaxation", "tight", "the publication defines none for ballots")
     relaxation = controls.segmented_control(
         st,
         "Relaxation",
-        ["tight", "exact"] if votes else ["tight", "paper", "exact"],
+        ["tight", "exact"] if ballots else ["tight", "paper", "exact"],
         format_func=str.capitalize,
         key="relaxation",
         help="Tight: our linear program, verified. Paper: the published one, verified as well, for comparison. "
-        "Exact: the integer program with a time limit; what it adds is the solver's word and is not verified.",
+        "Exact: the integer program with a time limit; what it adds is the solver's claim and is not verified.",
     )
     limit = st.session_state["limit"]
-    if votes and st.session_state["strengthen"]:
-        state.replace("strengthen", False, "the rows of the strong form do not apply to votes over groups of edges")
+    if ballots and st.session_state["strengthen"]:
+        state.replace("strengthen", False, "the rows of the strong form do not apply to ballots")
     form = Relaxation(relaxation or "tight")
     strengthen = form is Relaxation.TIGHT and controls.toggle(
         st,
         "Search for more",
         key="strengthen",
-        disabled=votes,
+        disabled=ballots,
         help="Improves the number in place: a search for rows that every whole-number attack satisfies. Each step is "
         "verified in exact integers, and it stops by itself when an attack shows that no more can be certified.",
     )
@@ -264,5 +287,5 @@ def _reset() -> None:
         if key != "instance":
             st.session_state[key] = first
     instance = bundles.load(st.session_state["instance"])
-    st.session_state.update(strip.first_budget(instance))
+    st.session_state.update(first_budget(instance))
     strip.beside_controls(instance)

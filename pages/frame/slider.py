@@ -8,7 +8,7 @@ from typing import Any
 
 import streamlit as st
 
-from ..canvas import view as canvas
+from certcore.workbench.parts import part
 
 _HTML = '<div class="range"><label></label><input type="range" min="0" step="1"></div>'
 _CSS = """
@@ -32,7 +32,7 @@ _CSS = """
 
 @st.cache_resource(show_spinner=False)
 def _component() -> Any:
-    script = canvas.part("bus") + Path(__file__).with_name("slider.js").read_text(encoding="utf-8")
+    script = part("bus") + Path(__file__).with_name("slider.js").read_text(encoding="utf-8")
     return st.components.v2.component("certcore_slider", html=_HTML, css=_CSS, js=script)
 
 

@@ -9,12 +9,13 @@ import streamlit as st
 
 from certcore import messages
 from certcore.domain.perturbations import LABELS, TYPES, entry_of
+from certcore.domain.scale import Scale
 from certcore.instance.instance import Instance
+from certcore.sweep.ranges import first_budget, slider_end, stops
 
 from ..files import bundles
 from ..messages.text import count
 from ..state import controls, menu, state
-from ..state.sliders import slider_end, stops
 from ..state.state import MAX_BUDGET, START
 from . import slider
 
@@ -26,17 +27,18 @@ SHARES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.7, 
 
 
 def chooser(choices: list[str]) -> str:
-    """Which graph and model."""
+    """Which graph and model; splits of the same are one entry, and which of them is chosen behind “More”."""
+    offered = bundles.grouped(choices, st.session_state["instance"])
     return str(
         controls.selectbox(
             st,
             "Graph and model",
-            choices,
-            format_func=bundles.title,
+            list(offered),
+            format_func=lambda name: offered.get(name, name),
             key="instance",
             on_change=lambda: st.session_state.update(_other_instance=True),
             help=WHICH,
-            width=250,
+            width=276,
         )
     )
 
@@ -54,9 +56,15 @@ def draw(instance: Instance) -> None:
             else:
                 st.session_state[name] = 0
         _sigma(instance)
-        missing = [name for name in TYPES if name not in covered]
+        missing = [name for name in TYPES if name not in covered and _possible(instance, name)]
         if missing:
             _uncovered(instance, missing, reasons)
+
+
+def _possible(instance: Instance, name: str) -> bool:
+    """Whether this graph has what the type changes: bits are flipped, numbers are moved."""
+    entry = entry_of(name)
+    return not entry.at_nodes or entry.lengths == instance.graph.real
 
 
 def _start(instance: Instance, reasons: dict[str, str | None]) -> None:
@@ -79,15 +87,6 @@ def beside_controls(instance: Instance) -> None:
     """Where a file tells what models reach that ignore edges, begin with certified accuracy: there they compare."""
     if instance.controls and instance.right is not None:
         st.session_state["right"] = True
-
-
-def first_budget(instance: Instance) -> dict[str, int]:
-    """The one budget above zero at the start: deletions if covered, they are what the paper shows first."""
-    covered = state.covered(instance)
-    if messages.votes_over_groups(instance) is not None:
-        return {"adj_add": 10}
-    name = next((name for name in START if name in covered), None)
-    return {} if name is None else {name: START[name]}
 
 
 def pair(
@@ -127,6 +126,9 @@ def pair(
 def _budget(instance: Instance, name: str) -> None:
     label = LABELS[name].capitalize()
     missing = name not in instance.base.axes
+    if entry_of(name).lengths and instance.scale is not None:
+        _length(instance, instance.scale, name)
+        return
     more = str(messages.not_covered(LABELS[name])) if missing else ""
     with st.container(key=f"budget_{name}", width=300 if st.session_state[name] else 230, gap=None):
         pair(
@@ -136,7 +138,42 @@ def _budget(instance: Instance, name: str) -> None:
             help=f"{entry_of(name).help} {more}".strip(),
             field={"min_value": 0, "max_value": MAX_BUDGET, "step": 1},
         )
+        if entry_of(name).brings_nodes:
+            _edges_each(name)
+        else:
+            _per_node(instance, name)
+
+
+def _length(instance: Instance, scale: Scale, name: str) -> None:
+    """A slider over lengths, with what they are in standard deviations and beside the norm of a row."""
+    with st.container(key=f"budget_{name}", width=300, gap=None):
+        st.session_state[name] = float(st.session_state[name])
+        step = scale.step()
+        pair(
+            name,
+            LABELS[name].capitalize(),
+            stops(slider_end(instance, name), step),
+            help=entry_of(name).help,
+            field={"min_value": 0.0, "max_value": 500 * float(scale.std), "step": float(step), "format": "%.6g"},
+        )
+        told = f"{st.session_state[name] / float(scale.std):.1f} s (s = {float(scale.std):g})"
+        if instance.graph.attr_values is not None:
+            told += f"; a row has norm {scale.median_norm:.2g} (median)"
+        st.caption(told)
         _per_node(instance, name)
+
+
+def _edges_each(name: str) -> None:
+    """How many edges one new node may have to nodes of the graph: the local budget of its type."""
+    pair(
+        entry_of(name).local_name,
+        "Edges each",
+        [*stops(50), NO_LIMIT],
+        help="How many edges each new node may have to nodes of the graph; edges among new nodes are free. Empty: no "
+        "limit.",
+        field={"min_value": 0, "max_value": MAX_BUDGET, "step": 1},
+        none=NO_LIMIT,
+    )
 
 
 def _per_node(instance: Instance, name: str) -> None:
@@ -166,20 +203,36 @@ def _per_node(instance: Instance, name: str) -> None:
                 f"This base certificate was made for at most {count(most)} {LABELS[name]} at one node, so every "
                 "certificate here has that local budget or a smaller one."
             )
-        if mode != "off":
+        if mode != "off" and entry_of(name).lengths and mode == "absolute" and instance.scale is not None:
+            _row_limit(instance, instance.scale, name)
+        elif mode != "off":
             _limit(name, mode, most)
+
+
+def _row_limit(instance: Instance, scale: Scale, name: str) -> None:
+    """How far one row may be moved."""
+    step = scale.step()
+    pair(
+        f"local_{name}",
+        f"{LABELS[name].capitalize()} per node",
+        [*stops(slider_end(instance, name), step), NO_LIMIT],
+        help="How far the attributes of one node may be moved. Empty: no limit.",
+        field={"min_value": 0.0, "max_value": 500 * float(scale.std), "step": float(step), "format": "%.6g"},
+        none=NO_LIMIT,
+    )
 
 
 def _limit(name: str, mode: str, most: int | None) -> None:
     """The local budget itself."""
     label = f"{LABELS[name].capitalize()} per node"
     if mode == "relative":
-        what = "attributes" if name.startswith("attr") else "edges"
+        what = entry_of(name).share_words[1]
+        rounded = "up" if entry_of(name).lengths else "down"
         pair(
             f"share_{name}",
             label,
             [*SHARES, NO_LIMIT],
-            help=f"Share of the {what} a node has, rounded down. Empty: no limit.",
+            help=f"Share of the {what} a node has, rounded {rounded}. Empty: no limit.",
             field={"min_value": 0.0, "max_value": 100.0, "step": 0.01, "format": "%.3g"},
             none=NO_LIMIT,
         )
@@ -215,7 +268,7 @@ def _uncovered(instance: Instance, missing: list[str], reasons: dict[str, str | 
     """Types without a slider: why, and where to go."""
     chip, why = messages.short_uncovered(instance, missing)
     with st.popover(f"{chip} Why?", type="tertiary", key="uncovered", help="Why there is no slider, and where to go."):
-        st.markdown(next((reason for name in missing if (reason := reasons[name])), why.markdown))
+        st.markdown(reasons[missing[0]] or why.markdown)
         stem = st.session_state["instance"].split("-")[0]
         for other in bundles.covering(missing, stem)[:3]:
             if st.button(f"Open {bundles.title(other)}", key=f"open_{other}", help="The same view on another file."):

@@ -10,9 +10,10 @@ from certcore.common.exact import confidence_text
 from certcore.common.rounding import share_down
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import FLIPS, LABELS, TYPES
+from certcore.instance.instance import Instance
 
 from ..messages.text import budget_words, count, markdown, samples
-from ..parts import charts, exports, groups, why
+from ..parts import ballots, charts, exports, why
 from ..state import controls, state
 from ..state.state import View
 
@@ -25,10 +26,25 @@ OWN: dict[str, state.Control] = {
 
 
 def draw(view: View) -> None:
-    instance = view.instance
-    facts, fronts = instance.base.facts, instance.base.fronts()
-    clean = fronts.clean
+    _kind(view.instance)
+    shown = messages.ballots_of(view.instance)
+    if shown is not None:
+        ballots.draw(view, shown)
+    left, right = st.columns(2, gap="large")
+    with left:
+        _map(view)
+    sampled = "votes" in view.instance.base.arrays()
+    with right:
+        if sampled:
+            _votes(view)
+    # Beside the map where there are no votes to show, below it otherwise.
+    with st.container() if sampled else right:
+        _fronts(view)
 
+
+def _kind(instance: Instance) -> None:
+    """What the base certificate is, and how sure."""
+    facts, fronts = instance.base.facts, instance.base.fronts()
     with st.container(key="numbers"):
         columns = st.columns(4)
     kind, source = messages.base_kind(instance)
@@ -43,7 +59,7 @@ def draw(view: View) -> None:
         )
         columns[2].metric(
             "Certified at budget 0",
-            share_down(int(clean.sum()), len(clean)),
+            share_down(int(fronts.clean.sum()), len(fronts.clean)),
             help="The rest is uncertified before any attack and stays so at every budget.",
         )
     right = messages.accuracy(instance)
@@ -58,75 +74,68 @@ def draw(view: View) -> None:
         noise = " · ".join(f"{LABELS[name]} {markdown(value)}" for name, value in zip(FLIPS, theta))
         st.caption(f"Flip probabilities θ: {noise}. Rule: {markdown(facts.get('rule', 'binary'))}.")
 
-    votes = messages.votes_over_groups(instance)
-    if votes is not None:
-        groups.draw(view, votes)
 
-    axes = list(instance.base.axes)
+def _map(view: View) -> None:
+    """The share certified one by one, over one or two budgets."""
+    st.subheader("Share certified node by node", anchor=False)
+    axes = list(view.instance.base.axes)
+    if st.session_state["bx"] not in axes:
+        state.replace("bx", axes[0], "this base certificate does not cover that")
+    others = [name for name in axes if name != st.session_state["bx"]]
+    if st.session_state["by"] not in (*others, "none"):
+        state.replace("by", others[0] if others else "none", "this base certificate does not cover that")
+    pickers = st.container(horizontal=True)
+    x = controls.selectbox(
+        pickers, "Horizontal", axes, format_func=LABELS.__getitem__, key="bx", help="Budget on the horizontal axis."
+    )
+    y = controls.selectbox(
+        pickers,
+        "Vertical",
+        [*others, "none"],
+        format_func=lambda k: LABELS.get(k, "none"),
+        key="by",
+        help="Budget on the vertical axis.",
+    )
+    second = None if y == "none" else y
+    fronts, again = view.instance.base.fronts(), exports.spec(view, "base", x=x, y=second)
+    charts.show(figures.base_figure(fronts, x, second, nodes=view.targets, spec=again), key="base_map", height=380)
 
-    def front_point(point: list[int]) -> str:
-        """A budget in few words: there may be several in one line."""
-        told = budget_words(tuple(point))
-        only = {name.split("_")[0] for name in axes}
-        return told.replace("attribute ", "").replace("edge ", "") if len(only) == 1 else told
 
-    left, right_side = st.columns(2, gap="large")
-    with left:
-        st.subheader("Share certified node by node", anchor=False)
-        if st.session_state["bx"] not in axes:
-            state.replace("bx", axes[0], "this base certificate does not cover that")
-        others = [name for name in axes if name != st.session_state["bx"]]
-        if st.session_state["by"] not in (*others, "none"):
-            state.replace("by", others[0] if others else "none", "this base certificate does not cover that")
-        pickers = st.container(horizontal=True)
-        x = controls.selectbox(
-            pickers, "Horizontal", axes, format_func=LABELS.__getitem__, key="bx", help="Budget on the horizontal axis."
-        )
-        y = controls.selectbox(
-            pickers,
-            "Vertical",
-            [*others, "none"],
-            format_func=lambda k: LABELS.get(k, "none"),
-            key="by",
-            help="Budget on the vertical axis.",
-        )
-        second = None if y == "none" else y
-        figure = figures.base_figure(
-            fronts, x, second, nodes=view.targets, recipe=exports.recipe(view, "base", x=x, y=second)
-        )
-        charts.show(figure, key="base_map", height=380)
-    with right_side:
-        if "votes" in instance.base.arrays():
-            st.subheader(
-                "How sure the votes are", anchor=False, help="p: lower bound on how often the label wins under noise."
-            )
-            p = why.lower_bounds(instance)
-            spread = figures.distribution_figure(p[view.targets], recipe=exports.recipe(view, "distribution"))
-            charts.show(spread, key="p_distribution", height=330)
-            half = " (p ≤ ½)" if view.rule is BaseRule.BINARY else ""
-            st.caption(
-                f"{count(int((~clean[view.targets]).sum()))} of {count(len(view.targets))} targets abstain{half}: "
-                "they are uncertified without any attack."
-            )
-    # Beside the map where there are no votes to show, below it otherwise.
-    with st.container() if "votes" in instance.base.arrays() else right_side:
-        st.subheader("Most common fronts", anchor=False, help="Smallest budgets at which nodes lose their certificate.")
-        sizes = np.bincount(fronts.front_of_node[view.targets], minlength=fronts.n_fronts)
-        rows = []
-        for front in np.argsort(-sizes, kind="stable")[:12].tolist():
-            if sizes[front]:
-                points = fronts.points[fronts.indptr[front] : fronts.indptr[front + 1]]
-                # A flip of a type that is not covered is never certified: no news.
-                points = points[points[:, [k for k, name in enumerate(TYPES) if name not in axes]].sum(axis=1) == 0]
-                zero = len(points) and not points.sum(axis=1).all()
-                text = "at budget 0" if zero else " · ".join(front_point(p) for p in points[:4].tolist()) or "never"
-                more = f" (+{len(points) - 4} more)" if len(points) > 4 else ""
-                rows.append({"targets": int(sizes[front]), "uncertified from": text + more})
-        st.dataframe(
-            rows,
-            hide_index=True,
-            height=35 * (len(rows) + 1) + 3,
-            column_config={"targets": st.column_config.NumberColumn(format="localized", width=70)},
-            alt="The most common fronts: how many targets share each, and the smallest budgets on it.",
-        )
-        st.caption(f"{count(fronts.n_fronts)} distinct fronts for {count(fronts.n_nodes)} nodes.")
+def _votes(view: View) -> None:
+    """How often the label wins under noise."""
+    st.subheader("How sure the votes are", anchor=False, help="p: lower bound on how often the label wins under noise.")
+    p, clean = why.lower_bounds(view.instance), view.instance.base.fronts().clean
+    spread = figures.distribution_figure(p[view.targets], spec=exports.spec(view, "distribution"))
+    charts.show(spread, key="p_distribution", height=330)
+    half = " (p ≤ ½)" if view.rule is BaseRule.BINARY else ""
+    st.caption(
+        f"{count(int((~clean[view.targets]).sum()))} of {count(len(view.targets))} targets abstain{half}: "
+        "they are uncertified without any attack."
+    )
+
+
+def _fronts(view: View) -> None:
+    """The smallest budgets at which nodes lose their certificate, by how many share them."""
+    fronts, axes = view.instance.base.fronts(), list(view.instance.base.axes)
+    one_kind = len({name.split("_")[0] for name in axes}) == 1
+    st.subheader("Most common fronts", anchor=False, help="Smallest budgets at which nodes lose their certificate.")
+    sizes = np.bincount(fronts.front_of_node[view.targets], minlength=fronts.n_fronts)
+    rows = []
+    for front in np.argsort(-sizes, kind="stable")[:12].tolist():
+        if sizes[front]:
+            points = fronts.points[fronts.indptr[front] : fronts.indptr[front + 1]]
+            # A flip of a type that is not covered is never certified: no news.
+            points = points[points[:, [k for k, name in enumerate(TYPES) if name not in axes]].sum(axis=1) == 0]
+            zero = len(points) and not points.sum(axis=1).all()
+            text = "at budget 0" if zero else " · ".join(budget_words(tuple(p)) for p in points[:4].tolist()) or "never"
+            text = text.replace("attribute ", "").replace("edge ", "") if one_kind else text
+            more = f" (+{len(points) - 4} more)" if len(points) > 4 else ""
+            rows.append({"targets": int(sizes[front]), "uncertified from": text + more})
+    st.dataframe(
+        rows,
+        hide_index=True,
+        height=35 * (len(rows) + 1) + 3,
+        column_config={"targets": st.column_config.NumberColumn(format="localized", width=70)},
+        alt="The most common fronts: how many targets share each, and the smallest budgets on it.",
+    )
+    st.caption(f"{count(fronts.n_fronts)} distinct fronts for {count(fronts.n_nodes)} nodes.")

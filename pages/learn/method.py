@@ -8,11 +8,14 @@ import numpy as np
 import streamlit as st
 
 from certcore import figures
+from certcore.result.attack_effects import reach
+from certcore.result.certificate import Certificate
 
 from ..background import engine, work
 from ..messages.text import count
 from ..parts import charts, method_text
 from ..state.state import View
+from . import pictures
 
 TITLE = "How it works"
 LEAD = "How many labels can one attacker break at once? Five steps, on the live instance."
@@ -24,7 +27,7 @@ def draw(view: View) -> None:
     steps = task.result or []
     names = [title for title, _ in method_text.STEPS]
     if steps:
-        values = np.array([certified for certified, _ in steps])
+        values = np.array([certified for certified, *_ in steps])
         targets = steps[0][1]
         figure = figures.BarFigure(
             categories=tuple(names[: len(values)]),
@@ -35,17 +38,37 @@ def draw(view: View) -> None:
         charts.show(figure, key="story", height=300)
     work.line(task, f"{count(steps[0][1])} targets; budgets as above." if steps else "")
 
+    limits = engine.story_limits(view)
     for number, (title, text) in enumerate(method_text.STEPS):
-        with st.container(border=True):
-            st.markdown(
-                f"**{number + 1} · {title}**"
-                + (f" — {count(steps[number][0])} certified" if number < len(steps) else "")
-            )
-            st.markdown(text.format(**engine.story_limits(view)))
+        with st.container(border=True, key=f"step_{number + 1}"):
+            words, picture = st.columns([2.4, 1], gap="large", vertical_alignment="center")
+            step = steps[number] if number < len(steps) else None
+            words.markdown(f"**{number + 1} · {title}**" + ("" if step is None else f" — {count(step[0])} certified"))
+            words.markdown(text.format(**limits))
+            if step is not None:
+                with picture:
+                    _picture(view, number, *step)
 
     for title, icon, text in method_text.DETAILS:
         with st.expander(title, icon=icon):
             st.markdown(text)
+
+
+def _picture(view: View, number: int, certified: int, targets: int, result: Certificate | None) -> None:
+    """What the step changes, on the live instance."""
+    dark = charts.is_dark()
+    if result is None:
+        drawn = pictures.shares(certified, targets, shared=bool(number), dark=dark)
+        told = f"{count(certified)} of {count(targets)} labels certified " + (
+            "when all meet one attacker who reaches them all." if number else "when each meets an attacker of its own."
+        )
+    else:
+        drawn = pictures.where(view.instance, result, dark=dark)
+        found = reach(view.instance, result)
+        lost = 0 if found is None else int(found.lost.sum())
+        told = f"Where the attack found spends its flips; {count(lost)} labels lose their certificate."
+    st.image(drawn, width=pictures.WIDTH, alt=told)
+    st.caption(told)
 
 
 def _what() -> None:
@@ -57,8 +80,8 @@ def _what() -> None:
         "those nodes gives the number *one by one*. The *collective* certificate asks how many labels one single "
         "changed graph can break at most, and certifies the rest."
     )
-    pictures = Path(method_text.__file__).parent
+    folder = Path(method_text.__file__).parent
     spot = "A small graph with one attacked spot: flips that are spent there cannot be spent elsewhere as well."
-    graph.image(str(pictures / "picture-graph.svg"), width="stretch", alt=spot)
+    graph.image(str(folder / "picture-graph.svg"), width="stretch", alt=spot)
     few = "Two bars: few labels are certified node by node, many more under one shared attack."
-    bars.image(str(pictures / "picture-count.svg"), width="stretch", alt=few)
+    bars.image(str(folder / "picture-count.svg"), width="stretch", alt=few)

@@ -1,4 +1,4 @@
-"""Paper: every number of the publication next to ours, figure by figure; a figure is drawn when it comes into view."""
+"""Paper: every number of the publication next to ours, a row each; a figure is drawn when it is unfolded."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from ..state import controls, state
 from ..state.state import View
 
 TITLE = "Paper"
-LEAD = "What the publication reports, and what this engine finds, number by number."
+#: The table takes the whole width.
+WIDE = True
 
 #: A row, a picture, a place for pictures and a section as `python -m experiments table` stored them.
 Part = dict[str, Any]
@@ -51,7 +52,8 @@ def _figure(text: str) -> str:
 
 
 def _verdicts(text: str) -> list[str]:
-    return state.words(*stored().get("verdicts", ()))(text)
+    """Verdicts, or the chips that stand for several of them."""
+    return state.words(*dict.fromkeys([*CHIPS, *stored().get("verdicts", ())]))(text)
 
 
 def _drawn(text: str) -> list[str]:
@@ -65,7 +67,12 @@ def _drawn(text: str) -> list[str]:
 OWN: dict[str, state.Control] = {"figure": ("", _figure), "verdict": ([], _verdicts), "drawn": ([], _drawn)}
 
 HEIGHT = 400
-_WATCH = Path(__file__).with_name("watch.js")
+#: Three chips filter the rows; what is not simply reproduced or better stands behind the third.
+CHIPS = {
+    "reproduced": ("reproduced", ("reproduced",)),
+    "better": ("better", ("better",)),
+    "differs": ("differ, are corrected or open", ("differs", "corrected", "bracketed", "not run")),
+}
 _STYLE = Path(__file__).with_name("the_paper.css")
 
 
@@ -74,21 +81,21 @@ def verdict(row: Part) -> str:
 
 
 def table(found: list[Part]) -> str:
-    """Rows as people read them: verdict, the paper's sentence, its number, ours, and what there is to know."""
+    """One row per claim: the paper's sentence, its number, ours, and the verdict; a remark opens on a click."""
     lines = []
     for row in found:
         says, paper, ours, ratio, said, splits, votes, remark, where = (_marked(cell) for cell in row["cells"])
         behind = [f"{ratio} of the paper's"] if ratio != "–" else []
         behind += [f"{splits} split" + "s" * (splits != "1")] if splits != "–" else []
         behind += [f"{votes} votes"] if votes != "–" else []
-        note = f"<details><summary>Remark</summary>{remark}</details>" if remark != "–" else ""
+        told = f"<summary>{says}</summary>{remark}" if remark != "–" else says
+        told = f"<details>{told}</details>" if remark != "–" else told
         lines.append(
-            f'<tr><td><span class="verdict {said.replace(" ", "-")}">{said}</span></td>'
-            f"<td>{says}<small>{where}</small>{note}</td>"
-            f'<td data-label="paper">{paper}</td>'
-            f'<td data-label="ours"><b>{ours}</b><small>{" · ".join(behind)}</small></td></tr>'
+            f"<tr><td>{told}</td><td data-label=where>{where}</td><td data-label=paper>{paper}</td>"
+            f"<td data-label=here><b>{ours}</b></td><td>{' · '.join(behind)}</td>"
+            f'<td><span class="verdict {said.replace(" ", "-")}">{said}</span></td></tr>'
         )
-    head = "<tr><th>Verdict</th><th>What the paper reports</th><th>Paper</th><th>Ours</th></tr>"
+    head = "<tr><th>Claim</th><th>Where</th><th>Paper</th><th>Here</th><th></th><th></th></tr>"
     return f'<table class="claims"><thead>{head}</thead><tbody>{"".join(lines)}</tbody></table>'
 
 
@@ -109,26 +116,6 @@ def whole_table(found: list[Part], key: str) -> None:
         row_height=35,
         column_config={name: st.column_config.TextColumn(width=width) for name, width in widths.items()},
     )
-
-
-@st.cache_resource(show_spinner=False)
-def _watcher() -> Any:
-    script = _WATCH.read_text(encoding="utf-8")
-    return st.components.v2.component("certcore_watch", html='<div class="wait"></div>', js=script)
-
-
-@st.fragment
-def when_seen(picture: Part, slug: str) -> None:
-    """The figure, as soon as its place comes into view; until then the place is empty and costs nothing."""
-    lines = len(picture["figure"].get("lines", ()))
-    height = HEIGHT + 26 * max(0, lines - 3)
-    key = f"watch_{slug}"
-    seen = bool(st.session_state.get(key, {}).get("seen"))
-    room = 0 if seen else height + charts.MENU_HEIGHT
-    answer = _watcher()(key=key, data={"name": slug, "height": room}, height=room or 1, on_seen_change=lambda: None)
-    if seen or answer.get("seen"):
-        figure = figure_of(picture["figure"])
-        charts.show(figure, key=f"paper_{figure.name}", height=height)
 
 
 def choose(slug: str, part: list[Part]) -> tuple[Part, Part | None]:
@@ -180,45 +167,48 @@ def draw_section(section: Part, found: list[Part]) -> None:
     slug, part = section["slug"], section["places"]
     with st.container(key=f"section_{slug}"):
         st.subheader(section["title"], anchor=slug)
-        if not part:
-            st.html(table(found))
+        if part:
+            asked = {named()[name][0] for name in st.session_state["drawn"]} & {place["name"] for place in part}
+            opened = bool(asked) or st.session_state["figure"] == slug
+            fold = st.expander("Figure", expanded=opened, on_change="rerun", key=f"fold_{slug}")
+            if fold.open:
+                with fold:
+                    _figures(slug, part)
+        else:
             st.caption(" · ".join(dict.fromkeys(row["command"] for row in found)))
-            return
-        left, right = st.columns([1.06, 1], gap="medium")
-        with left:
-            shown, picture = choose(slug, part)
-            if picture is None:
-                st.info("Not computed.", icon=":material/hourglass_empty:")
-                picture = next(iter(shown["pictures"].values()))
-            else:
-                st.markdown(f"**{picture['title']}**")
-                when_seen(picture, slug)
-            absent = [form for form in shown["forms"] if form not in shown["pictures"]]
-            missing = f" Not computed: {', '.join(absent)}." if absent else ""
-            st.caption(f"{picture['caption']}{missing} {picture['command']}")
-        with right:
-            st.html(table(found) if found else "<p>No row of this figure has the chosen verdict.</p>")
+        st.html(table(found) if found else "<p>No row of this figure has the chosen verdict.</p>")
 
 
-def draw(view: View) -> None:
-    paper = stored()
-    if not paper:
-        st.info(
-            "The stored numbers of the paper are not here. In a clone, write them with `python -m experiments table`.",
-            icon=":material/inbox:",
-        )
-        return
-    claims, beyond = paper["claims"], paper["beyond"]
-    titles = {section["slug"]: section["title"] for section in paper["sections"]}
-    st.html(f"<style>{_STYLE.read_text(encoding='utf-8')}</style>")
-    counts = {name: sum(verdict(row) == name for row in claims + beyond) for name in paper["verdicts"]}
+def _figures(slug: str, part: list[Part]) -> None:
+    """The figure of a section that is chosen, with what was computed for it."""
+    shown, picture = choose(slug, part)
+    if picture is None:
+        st.info("Not computed.", icon=":material/hourglass_empty:")
+        picture = next(iter(shown["pictures"].values()))
+    else:
+        st.markdown(f"**{picture['title']}**")
+        figure = figure_of(picture["figure"])
+        lines = len(picture["figure"].get("lines", ()))
+        charts.show(figure, key=f"paper_{figure.name}", height=HEIGHT + 26 * max(0, lines - 3))
+    absent = [form for form in shown["forms"] if form not in shown["pictures"]]
+    missing = f" Not computed: {', '.join(absent)}." if absent else ""
+    st.caption(f"{picture['caption']}{missing} {picture['command']}")
+
+
+def _filters(paper: Part) -> tuple[set[str], str]:
+    """Which verdicts and which figure are shown."""
+    rows, titles = paper["claims"] + paper["beyond"], {one["slug"]: one["title"] for one in paper["sections"]}
+    # A link may ask for one verdict that has no chip of its own: then it has one.
+    groups = {name: told for name, (_, told) in CHIPS.items()} | {v: (v,) for v in st.session_state["verdict"]}
+    groups |= {name: told for name, (_, told) in CHIPS.items()}
+    counts = {name: sum(verdict(row) in told for row in rows) for name, told in groups.items()}
     left, right = st.columns([2.4, 1], vertical_alignment="bottom")
-    verdicts = left.pills(
-        "Rows with the verdict",
-        [name for name in counts if counts[name]],
+    chosen = left.pills(
+        "Rows",
+        list(groups),
         selection_mode="multi",
         default=st.session_state["verdict"],
-        format_func=lambda name: f"{counts[name]} {name}",
+        format_func=lambda name: f"{counts[name]} {CHIPS[name][0] if name in CHIPS else name}",
         key="verdict",
         help="Nothing chosen: all rows.",
     )
@@ -230,20 +220,33 @@ def draw(view: View) -> None:
         key="figure",
         help="One figure of the paper, or all of them.",
     )
+    return {told for name in chosen or groups for told in groups[name]}, figure
+
+
+def draw(view: View) -> None:
+    paper = stored()
+    if not paper:
+        st.info(
+            "The stored numbers of the paper are not here. In a clone, write them with `python -m experiments table`.",
+            icon=":material/inbox:",
+        )
+        return
+    claims, beyond = paper["claims"], paper["beyond"]
+    st.html(f"<style>{_STYLE.read_text(encoding='utf-8')}</style>")
+    wanted, figure = _filters(paper)
+    all_rows = [row for row in claims + beyond if verdict(row) in wanted]
+    for section in paper["sections"]:
+        rows = [row for row in all_rows if row["section"] == section["slug"]]
+        if figure in ("", section["slug"]) and (rows or figure):
+            draw_section(section, rows)
     st.caption(
         "Each number is computed from a file in `docs/results/`, which names its command, seed, split, votes, versions "
-        "and the digest of the instance. `docs/REPRODUCTION.md` has the same rows, in two tables: "
-        f"{len(claims)} of the paper and {len(beyond)} that go beyond it or correct it; both are counted above."
+        f"and the digest of the instance. The reproduction document has the same rows: {len(claims)} of the paper and "
+        f"{len(beyond)} that go beyond it or correct it."
     )
-    chosen = {id(row) for row in claims + beyond if not verdicts or verdict(row) in verdicts}
-    for section in paper["sections"]:
-        rows = [row for row in claims + beyond if id(row) in chosen and row["section"] == section["slug"]]
-        if figure in ("", section["slug"]) and (rows or (section["places"] and (figure or not verdicts))):
-            draw_section(section, rows)
-
     everything = st.expander("All rows in one table, to sort and download", on_change="rerun", key="paper_rows")
     if everything.open:
         with everything:
-            whole_table([row for row in claims if id(row) in chosen], "claims")
+            whole_table([row for row in claims if row in all_rows], "claims")
             st.markdown("Beyond the paper, and corrected")
-            whole_table([row for row in beyond if id(row) in chosen], "beyond")
+            whole_table([row for row in beyond if row in all_rows], "beyond")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import streamlit as st
 
 from certcore.common.errors import InputError
@@ -52,9 +54,7 @@ def take(parts: list[tuple[str, bytes]]) -> None:
     if st.button(
         "Open it", type="primary", icon=":material/open_in_new:", key="open_import", help="What is guaranteed for it."
     ):
-        budget = dict.fromkeys(TYPES, 0)
-        st.session_state["_view"] |= {"instance": name, "targets": "file", "protect": "", **budget, "_start": True}
-        menu.go("workbench")
+        _open(name)
 
 
 def draw(view: View | None) -> None:
@@ -62,64 +62,71 @@ def draw(view: View | None) -> None:
         st, "What do you have?", list(WAYS), format_func=WAYS.__getitem__, key="way", help="Three ways in."
     )
     if way == "instance":
-        file = st.file_uploader(
-            "Instance file (.npz)", type=["npz"], max_upload_size=MOST_MB, key="upload_instance",
-            help=f"One .npz file with graph, fields and base certificate; at most {MOST_MB} MB.",
-        )  # fmt: skip
-        if file is not None:
-            take([(file.name, file.getvalue())])
-        st.download_button(
-            "Example instance",
-            examples.instance(),
-            "example-instance.npz",
-            on_click="ignore",
-            icon=":material/download:",
-            help="A ring of twelve nodes: a small valid file to try, or to start from.",
-        )
+        _instance()
     elif way == "votes":
-        left, right = st.columns(2, gap="large")
-        graph = left.file_uploader(
-            "Graph (.npz)", type=["npz"], max_upload_size=MOST_MB, key="upload_graph",
-            help="n_nodes, n_attrs, adj_indptr, adj_indices, attr_indptr, attr_indices, layers, edge_field.",
-        )  # fmt: skip
-        votes = right.file_uploader(
-            "Votes (.npz)", type=["npz"], max_upload_size=MOST_MB, key="upload_votes",
-            help="votes (nodes × classes), prediction, n_samples, alpha, theta (four decimals).",
-        )  # fmt: skip
-        if graph is not None and votes is not None:
-            take([(graph.name, graph.getvalue()), (votes.name, votes.getvalue())])
-        else:
-            st.caption("Both files are needed; they are checked together.")
-        with st.container(horizontal=True):
-            st.download_button(
-                "Example graph",
-                examples.graph(),
-                "example-graph.npz",
-                on_click="ignore",
-                icon=":material/download:",
-                help="The graph of the example; goes with the example votes.",
-            )
-            st.download_button(
-                "Example votes",
-                examples.votes(),
-                "example-votes.npz",
-                on_click="ignore",
-                icon=":material/download:",
-                help="Votes on the example graph.",
-            )
+        _votes()
     else:
         from ..parts.train_form import form
 
         form(take)
-
-    mine = [name for name in bundles.names() if name.startswith("import-")]
-    if mine:
-        with st.expander(f"Kept here: {len(mine)}", icon=":material/folder:"):
-            for name in mine:
-                label = f"Delete {markdown(bundles.title(name), 60)}"
-                if st.button(label, key=f"delete_{name}", icon=":material/delete:", help="It cannot be brought back."):
-                    bundles.path_of(name).unlink(missing_ok=True)
-                    st.rerun()
+    _kept()
     with st.expander("Make an instance in Python", icon=":material/code:"):
         st.code(examples.SNIPPET, language="python")
         st.caption("The table of all keys of an instance file is in the documentation; unknown keys are ignored.")
+
+
+def _upload(place: Any, label: str, key: str, help: str) -> Any:
+    return place.file_uploader(label, type=["npz"], max_upload_size=MOST_MB, key=key, help=help)
+
+
+def _example(label: str, data: bytes, help: str) -> None:
+    name = f"{label.lower().replace(' ', '-')}.npz"
+    st.download_button(label, data, name, on_click="ignore", icon=":material/download:", help=help)
+
+
+def _instance() -> None:
+    told = f"One .npz file with graph, fields and base certificate; at most {MOST_MB} MB."
+    file = _upload(st, "Instance file (.npz)", "upload_instance", told)
+    if file is not None:
+        take([(file.name, file.getvalue())])
+    told = "A ring of twelve nodes: a small valid file to try, or to start from."
+    _example("Example instance", examples.instance(), told)
+
+
+def _votes() -> None:
+    left, right = st.columns(2, gap="large")
+    told = "n_nodes, n_attrs, adj_indptr, adj_indices, attr_indptr, attr_indices (and attr_values), layers, edge_field."
+    graph = _upload(left, "Graph (.npz)", "upload_graph", told)
+    told = "votes (nodes × classes), prediction, n_samples, alpha, theta (four decimals)."
+    votes = _upload(right, "Votes (.npz)", "upload_votes", told)
+    if graph is not None and votes is not None:
+        take([(graph.name, graph.getvalue()), (votes.name, votes.getvalue())])
+    else:
+        st.caption("Both files are needed; they are checked together.")
+    with st.container(horizontal=True):
+        _example("Example graph", examples.graph(), "The graph of the example; goes with the example votes.")
+        _example("Example votes", examples.votes(), "Votes on the example graph.")
+
+
+def _kept() -> None:
+    """Uploads that are kept: to open, and to delete."""
+    mine = [name for name in bundles.names() if name.startswith("import-")]
+    if not mine:
+        return
+    with st.expander(f"Kept here: {len(mine)}", icon=":material/folder:"):
+        for name in mine:
+            title = markdown(bundles.title(name), 60)
+            with st.container(horizontal=True):
+                if st.button(f"Open {title}", key=f"open_{name}", icon=":material/open_in_new:", help="Look at it."):
+                    _open(name)
+                if st.button(
+                    f"Delete {title}", key=f"delete_{name}", icon=":material/delete:", help="It cannot be brought back."
+                ):
+                    bundles.path_of(name).unlink(missing_ok=True)
+                    st.rerun()
+
+
+def _open(name: str) -> None:
+    budget = dict.fromkeys(TYPES, 0)
+    st.session_state["_view"] |= {"instance": name, "targets": "file", "protect": "", **budget, "_start": True}
+    menu.go("workbench")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,6 @@ from certcore.figures.kinds.contour import cell_hover
 
 from . import exports
 
-#: The line with the export menu below a chart, with the gap above it.
-MENU_HEIGHT = 58
 FONT = '"Source Sans", "Source Sans Pro", sans-serif'
 
 
@@ -25,7 +24,15 @@ def is_dark() -> bool:
     return getattr(theme, "type", "light") == "dark"
 
 
-def show(figure: figures.Figure, *, key: str, height: int = 360, select: bool = False, note: str = "") -> Any:
+def show(
+    figure: figures.Figure,
+    *,
+    key: str,
+    height: int = 360,
+    select: bool = False,
+    note: str = "",
+    restyle: Callable[[go.Figure], None] | None = None,
+) -> Any:
     """Draw a figure with its export menu; with `select`, returns the customdata of a point just clicked."""
     screen = figures.plotly(figure, dark=is_dark(), transparent=True)
     # The font of the page, so that Plotly measures what is drawn.
@@ -36,6 +43,8 @@ def show(figure: figures.Figure, *, key: str, height: int = 360, select: bool = 
     )
     screen.update_xaxes(title={"font": {"size": 14}, "standoff": 8})
     screen.update_yaxes(title={"font": {"size": 14}, "standoff": 8})
+    if restyle is not None:
+        restyle(screen)
     if select and isinstance(figure, figures.ContourFigure):
         screen.add_trace(_cells(figure))
     chosen = st.plotly_chart(

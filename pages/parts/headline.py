@@ -10,6 +10,7 @@ import streamlit as st
 
 from certcore import messages
 from certcore.common.rounding import rounded_up, share_down
+from certcore.model_attack.stored import FoundAttack
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 
@@ -31,7 +32,7 @@ def in_full(view: View, result: Certificate | None, fresh: bool) -> None:
     remarks(view, result)
 
 
-def panel(view: View, result: Certificate | None, fresh: bool) -> None:
+def panel(view: View, result: Certificate | None, fresh: bool, model: FoundAttack | None) -> None:
     """How it was proven: the long sentence, the proof, and the report."""
     if result is None:
         st.caption("There is no certificate yet.")
@@ -40,6 +41,8 @@ def panel(view: View, result: Certificate | None, fresh: bool) -> None:
     st.caption(_done(result))
     remarks(view, result)
     st.markdown(messages.not_per_node().markdown)
+    if fresh:
+        st.markdown(messages.changed_words(model, _asked(view, result)).markdown)
     _checked(result)
     if fresh:
         _proof(view)
@@ -62,7 +65,7 @@ def _checked(result: Certificate) -> None:
     else:
         st.markdown(
             f"Proven in exact arithmetic: **{count(result.verified_certified)}** of {count(result.targets)}. The "
-            f"integer program says {count(result.certified)}; that is the solver's word and is not verified."
+            f"integer program says {count(result.certified)}; that is the solver's claim and is not verified."
         )
 
 
@@ -87,25 +90,6 @@ def remarks(view: View, result: Certificate) -> None:
         st.info(told.markdown, icon=":material/target:")
     for remark in messages.remarks(view.instance, result.threat):
         st.warning(remark.markdown, icon=":material/warning:")
-
-
-def number_first() -> bool:
-    """Whether it is time for the charts: not in a visitor's first run.
-
-    A browser that has just arrived still loads scripts from this server; sliders and number come before the charts.
-    """
-    if st.session_state.get("_arrived"):
-        return True
-    st.session_state["_arrived"] = True
-    _then_the_charts()
-    return False
-
-
-@st.fragment(run_every=0.6)
-def _then_the_charts() -> None:
-    if st.session_state.get("_greeted"):
-        st.rerun()
-    st.session_state["_greeted"] = True
 
 
 def with_attack(view: View) -> Certificate | None:
@@ -156,7 +140,8 @@ def report(view: View, ready: bool) -> None:
         st.session_state["_report"] = view.key
     if st.session_state.get("_report") != view.key:
         return
-    task = engine.report(view, bundles.path_of(view.name).name)
+    attacks = bundles.attacks(view.name, view.instance)
+    task = engine.report(view, bundles.path_of(view.name).name, attacks)
     work.line(task)
     if task.fresh:
         st.download_button(

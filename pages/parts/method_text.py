@@ -79,7 +79,7 @@ at least the number of labels any attack can break. The *paper* relaxation uses 
 point
 alone: a node with four points can then be “broken” by a quarter of each. *Tight* is never weaker. *Exact* asks
 the integer
-program; what it adds is the solver's word and is not verified.
+program; what it adds is the solver's claim and is not verified.
 """,
     ),
     (
@@ -126,7 +126,7 @@ rounded down. A proof file holds the dual values; “Check a proof” evaluates 
 | base certificate | per node: budgets that provably cannot change its label |
 | front | per node: the smallest budgets that are not certified |
 | naive / collective | counting node by node / counting under one shared graph |
-| bound | upper limit on how many targets can be left uncertified: proven, or the solver's word (*exact*) |
+| bound | upper limit on how many targets can be left uncertified: proven, or the solver's claim (*exact*) |
 | hit | flips are spent at this node, whether or not its label is counted |
 | loses its certificate | what lies inside the field of this target reaches its front |
 | attack | an integer allocation, replayed against the base certificates |

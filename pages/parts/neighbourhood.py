@@ -12,11 +12,10 @@ from certcore.figures.kinds import graph_nodes
 from certcore.figures.style import CLOSENESS, LOST_COLOUR, ORANGE, STATES, TYPE_COLOURS
 from certcore.instance.fields import Fields, fields_of
 from certcore.instance.instance import Instance
+from certcore.messages.names import class_name, node_name
 from certcore.result.attack_effects import NO_TARGET, margins
 from certcore.result.certificate import Certificate
 from certcore.result.states import NOTHING, TargetState
-
-from ..messages.names import class_name, node_name
 
 MOST_NODES = 140
 

@@ -8,12 +8,12 @@ import numpy as np
 import streamlit as st
 
 from certcore import messages
+from certcore.messages.names import node_name
 from certcore.result.certificate import Certificate
 from certcore.sweep.defences import TRIES
 
 from ..background import engine, work
 from ..background.jobs import Job
-from ..messages.names import node_name
 from ..messages.text import count, markdown
 from ..state import state
 from ..state.state import View

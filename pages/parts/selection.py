@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import streamlit as st
 
+from certcore.messages.names import class_name, node_name
 from certcore.result.certificate import Certificate
 
-from ..messages.names import class_name, node_name
 from ..messages.text import count
 from ..state import state
 from ..state.state import View

@@ -21,10 +21,8 @@ from ..messages.text import markdown, seconds
 DATASETS = ("citeseer", "cora", "pubmed", "cora_ml")
 
 
-def form(take: Callable[[list[tuple[str, bytes]]], None]) -> None:
-    """Choose what to train; then watch it, cancel it, resume it."""
-    if not training.available():
-        st.warning(training.HOW_TO_ADD, icon=":material/extension_off:")
+def _choices() -> tuple[str, str, str, int, int]:
+    """Dataset, model, what is smoothed, split and number of samples."""
     with st.container(horizontal=True, vertical_alignment="bottom"):
         dataset = st.selectbox(
             "Dataset",
@@ -59,9 +57,17 @@ def form(take: Callable[[list[tuple[str, bytes]]], None]) -> None:
             help="More samples, stronger certificates, more time. Never compare results with different numbers.",
             key="train_samples",
         )
+    return dataset, model, types, int(split), int(samples)
+
+
+def form(take: Callable[[list[tuple[str, bytes]]], None]) -> None:
+    """Choose what to train; then watch it, cancel it, resume it."""
+    if not training.available():
+        st.warning(training.HOW_TO_ADD, icon=":material/extension_off:")
+    dataset, model, types, split, samples = _choices()
     output = import_folder().parent / "trained" / f"{dataset}-{model}-{types}-s{split}-{samples}.npz"
     key = ("train", str(output))
-    words = training.command(dataset, model, types, int(split), int(samples), output)
+    words = training.command(dataset, model, types, split, samples, output)
     if st.button(
         "Start or resume",
         type="primary",

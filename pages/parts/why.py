@@ -8,15 +8,15 @@ import streamlit as st
 from certcore import figures
 from certcore.common.rounding import rounded_down, rounded_up
 from certcore.domain.perturbations import FLIPS
-from certcore.figures.recipe import Recipe
+from certcore.figures import ViewSpec
 from certcore.instance.instance import Instance
+from certcore.messages.names import class_name, node_name
 
-from ..messages.names import class_name, node_name
 from ..messages.text import budget_words, count, plain
 from . import charts
 
 
-def votes(instance: Instance, node: int, recipe: Recipe | None = None) -> None:
+def votes(instance: Instance, node: int, spec: ViewSpec | None = None) -> None:
     """The votes behind the node's label, its p and the thresholds, if the base certificate rests on votes."""
     arrays = instance.base.arrays()
     st.subheader("Its votes", anchor=False)
@@ -28,7 +28,7 @@ def votes(instance: Instance, node: int, recipe: Recipe | None = None) -> None:
     label = int(np.asarray(instance.prediction)[node])
     left, right = st.columns([1.15, 1], gap="large")
     with left:
-        figure = figures.votes_figure(counts, names, label, plain(node_name(instance, node)), recipe=recipe)
+        figure = figures.votes_figure(counts, names, label, plain(node_name(instance, node)), spec=spec)
         charts.show(figure, key="votes", height=300)
     with right:
         p = float(lower_bounds(instance)[node])

@@ -1,7 +1,7 @@
 """An optional password for a server that a group shares: set CERTCORE_PASSWORD and every visit asks for it.
 
 This keeps strangers out of a trusted network. On the open internet put a reverse proxy with TLS and accounts in
-front (see docs/SERVER.md): a password alone travels in clear text.
+front (see docs/how-to/server.md): a password alone travels in clear text.
 """
 
 from __future__ import annotations

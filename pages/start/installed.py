@@ -6,6 +6,7 @@ from importlib import import_module
 
 from streamlit import runtime
 
+import_module("certcore._dashboard.server.version").require_streamlit()
 if runtime.exists():
     import_module("certcore._dashboard.frame.frame").run()
 elif __name__ == "__main__":

@@ -27,16 +27,17 @@ def prepare() -> None:
     logger = logging.getLogger("streamlit.runtime.caching.cache_data_api")
     logger.setLevel(logging.ERROR)
     from certcore.domain.threat import ThreatModel
+    from certcore.sweep.ranges import first_budget
 
     from ..background import engine, sweeps, work  # noqa: F401 - imported early
     from ..explore import workbench  # noqa: F401 - imported early
     from ..files import bundles
-    from ..frame import strip
+    from ..frame import strip  # noqa: F401 - imported early
 
     names = bundles.on_disk()
     if names:
         instance = bundles.load(bundles.first(names))
-        budget: dict[str, Any] = dict(strip.first_budget(instance))
+        budget: dict[str, Any] = dict(first_budget(instance))
         engine.session(instance).certify(ThreatModel(**budget), attack=False)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,8 +14,18 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from certcore.common.errors import InputError
 from certcore.common.numbers import parse_nodes as parse_nodes
 from certcore.common.numbers import write_nodes as write_nodes
+from certcore.domain import settings
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import TABLE, TYPES, entry_of, preferred
+from certcore.domain.settings import MAX_BUDGET as MAX_BUDGET
+from certcore.domain.settings import flag as flag
+from certcore.domain.settings import long_text as long_text
+from certcore.domain.settings import node_text as node_text
+from certcore.domain.settings import one_of as one_of
+from certcore.domain.settings import only_with, packed_nodes, write
+from certcore.domain.settings import short_text as short_text
+from certcore.domain.settings import whole as whole
+from certcore.domain.settings import words as words
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.instance.local_limits import most_per_node as most_per_node
@@ -25,116 +34,24 @@ from certcore.program.relaxation import Relaxation
 from certcore.sweep.family import Question
 
 from ..messages.text import plain
-from . import packing
 
 #: A control's value at the start, and how its text in a link is read (ValueError: nonsense, says what was expected).
 Control = tuple[Any, Callable[[str], Any]]
 
-MAX_BUDGET = 1_000_000
-#: From this length on a list of nodes is packed in links; and the longest text that a link may give for one control:
-#: room for any selection among 100,000 nodes, and little enough for every server and browser on the way.
-LONG, LONGEST = 200, 20_000
 #: The budget a first view starts with, on the first type that the base certificate covers, in this order.
 START = {name: entry_of(name).start for name in preferred()}
-
-
-def whole(low: int = 0, high: int = MAX_BUDGET) -> Callable[[str], int]:
-    """Reads a whole number in a range."""
-
-    def read(text: str) -> int:
-        if not re.fullmatch(r"\d{1,9}", text, flags=re.ASCII) or not low <= int(text) <= high:
-            raise ValueError(f"expected a whole number from {low:,} to {high:,}")
-        return int(text)
-
-    return read
-
-
-def share(text: str) -> float:
-    """Reads a share from 0 to 100."""
-    if not re.fullmatch(r"\d{1,3}(\.\d{1,6})?", text, flags=re.ASCII) or float(text) > 100:
-        raise ValueError("expected a share such as 0.25, at most 100")
-    return float(text)
-
-
-def one_of(*choices: str) -> Callable[[str], str]:
-    """Reads one of a few words."""
-
-    def read(text: str) -> str:
-        if text not in choices:
-            raise ValueError(f"expected {' or '.join(choices)}")
-        return text
-
-    return read
-
-
-def flag(text: str) -> bool:
-    return one_of("1", "0")(text) == "1"
-
-
-def words(*choices: str) -> Callable[[str], list[str]]:
-    """Reads several of a few words, separated by commas."""
-
-    def read(text: str) -> list[str]:
-        return [one_of(*choices)(part) for part in text.split(",") if part]
-
-    return read
-
-
-def short_text(text: str, most: int = 4000) -> str:
-    if len(text) > most:
-        raise ValueError(f"expected at most {most:,} characters")
-    return text
-
-
-def long_text(text: str) -> str:
-    """Text that may hold many nodes."""
-    return short_text(text, LONGEST)
-
-
-def node_text(text: str) -> str:
-    """Nodes as people write them, or packed."""
-    return write_nodes(packing.unpack(long_text(text))) if text.startswith(packing.SIGN) else long_text(text)
-
-
-def packed_nodes(text: str) -> str:
-    """The same nodes as short as a link has them; what names no nodes stays as it is."""
-    if len(text) <= LONG:
-        return text
-    try:
-        shorter = packing.pack(parse_nodes(text, packing.MOST_NODES))
-    except InputError:
-        return text
-    return min(text, shorter, key=len)
+#: The types whose local budget limits what is done at one node of the graph.
+AT_NODES = [entry.name for entry in TABLE if not entry.brings_nodes]
 
 
 #: The controls of the sidebar. Each is in the URL under its own name unless it is at its first value.
-SHARED: dict[str, Control] = {
-    "instance": ("", short_text),
-    **{name: (0, whole()) for name in TYPES},
-    "local": ("off", one_of("off", "absolute", "relative")),
-    **{f"local_{name}": (None, whole()) for name in TYPES},
-    **{f"share_{name}": (None, share) for name in TYPES},
-    "sigma": (None, whole()),
-    "targets": ("file", one_of("file", "test", "all", "class", "chosen")),
-    "class": (0, whole()),
-    "nodes": ("", node_text),
-    "right": (False, flag),
-    "relaxation": ("tight", one_of("tight", "paper", "exact")),
-    "strengthen": (False, flag),
-    "limit": (30, whole(1, 600)),
-    "rule": ("binary", one_of("binary", "multiclass")),
-    "protect": ("", node_text),
-}
+SHARED: dict[str, Control] = {name: (setting.first, setting.read) for name, setting in settings.shared().items()}
 
-#: Controls that count only while another one (or one of several) has a certain value; otherwise they are in no link.
-ONLY_WITH: dict[str, dict[str, Any]] = {
-    **{f"local_{name}": {"local": "absolute"} for name in TYPES},
-    **{f"share_{name}": {"local": "relative"} for name in TYPES},
-    "class": {"targets": "class"},
-    "nodes": {"targets": "chosen"},
-    "strengthen": {"relaxation": "tight"},
-    "limit": {"relaxation": "exact", "strengthen": True},
-}
+
+def own(*names: str, **renamed: str) -> dict[str, Control]:
+    """Controls of a page that are settings of its figure, by the names they have in links."""
+    there = {name: name for name in names} | renamed
+    return {name: (settings.FIGURE[what].first, settings.FIGURE[what].read) for name, what in there.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +92,12 @@ def refused(instance: Instance) -> dict[str, str | None]:
     """For each perturbation type None, or the reason why nothing can be certified with a budget of it."""
     fixed = "The receptive fields of this instance hold only while the edges stay as they are."
     refuses = instance.node_field is not None
-    return {entry.name: fixed if refuses and not entry.at_nodes else None for entry in TABLE}
+    result: dict[str, str | None] = {}
+    for entry in TABLE:
+        silent = entry.brings_nodes and entry.name not in instance.base.axes
+        alone = f"This file says nothing about {entry.plural}; files made from ballots do."
+        result[entry.name] = alone if silent else fixed if refuses and not entry.at_nodes else None
+    return result
 
 
 def covered(instance: Instance) -> list[str]:
@@ -189,7 +111,7 @@ def parameters(own: dict[str, Control] | None = None, **changes: Any) -> dict[st
     memory = st.session_state.get("_view", {})
     values = {key: memory.get(key, control[0]) for key, control in known.items()} | changes
     result = {
-        key: packed_nodes(_write(value)) if key in known and known[key][1] is node_text else _write(value)
+        key: packed_nodes(write(value)) if key in known and known[key][1] is node_text else write(value)
         for key, value in values.items()
         if value is not None and (key not in known or value != known[key][0]) and not _idle(key, values)
     }
@@ -200,15 +122,10 @@ def parameters(own: dict[str, Control] | None = None, **changes: Any) -> dict[st
 
 def _idle(key: str, values: Any) -> bool:
     """Whether a control has no effect because of another one."""
-    return key in ONLY_WITH and not any(
-        values[other] == wanted and not _idle(other, values) for other, wanted in ONLY_WITH[key].items()
+    ways = only_with(key)
+    return bool(ways) and not any(
+        values[other] == wanted and not _idle(other, values) for other, wanted in ways.items()
     )
-
-
-def _write(value: Any) -> str:
-    if isinstance(value, bool):
-        return str(int(value))
-    return ",".join(value) if isinstance(value, list) else str(value)
 
 
 def move(**changes: Any) -> None:
@@ -232,6 +149,8 @@ def restore(page: str, own: dict[str, Control]) -> None:
     back = bool(getattr(context, "is_history_navigation", False))
     known = SHARED | own
     link = st.session_state.setdefault("_link", Link())
+    if turned:
+        st.session_state.pop("_export", None)  # a drawer belongs to the page it was opened on
     if started or back or turned:
         link = st.session_state["_link"] = Link(back=back)
     if started or back:
@@ -270,9 +189,9 @@ def remember(own: dict[str, Control]) -> None:
     shared = parameters()
     if link.view is None:
         link.view = shared
-        for key in link.asked & ONLY_WITH.keys():
+        for key in link.asked:
             if _idle(key, memory):
-                ways = " or ".join(f"{other}={_write(wanted)}" for other, wanted in ONLY_WITH[key].items())
+                ways = " or ".join(f"{other}={write(wanted)}" for other, wanted in only_with(key).items())
                 link.notes.setdefault(key, f"{_said(key)}: counts only with {ways}")
     elif link.view != shared:  # the visitor has moved on
         link = st.session_state["_link"] = Link(view=shared)
@@ -314,7 +233,7 @@ def replace(key: str, value: Any, why: str) -> None:
     link: Link = st.session_state["_link"]
     if key in link.asked:
         link.asked.discard(key)
-        link.notes[key] = f"{key}={plain(_write(st.session_state[key]), 60)}: {why}"
+        link.notes[key] = f"{key}={plain(write(st.session_state[key]), 60)}: {why}"
     st.session_state[key] = st.session_state["_view"][key] = link.filled[key] = value
     if link.shown and key in link.notes:
         st.rerun()  # the place where it is told is above

@@ -12,6 +12,7 @@ from certcore.cli.options import add_json, natural, print_json
 from certcore.cli.parser import Parser
 from certcore.cli.paths import require_file
 from certcore.common.errors import InputError
+from certcore.common.files import atomic_write
 from certcore.figures.paper import FILE
 from experiments.cost import costs, minutes
 from experiments.definitions import EXPERIMENTS, chosen
@@ -19,7 +20,7 @@ from experiments.quick import FOLDER, Quick
 from experiments.source import BUNDLES, RESULTS, ROOT, Folders, keep_votes
 from experiments.store import Results
 from experiments.stored import write_paper
-from experiments.table import write_table
+from experiments.table import page
 from experiments.unit import Experiment, run_experiment
 
 #: Seconds from which on a person is asked before a run begins.
@@ -36,7 +37,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument(
         "figure",
-        help="an experiment or the label of a figure (see `list`), `all`, `table` (write docs/REPRODUCTION.md only), "
+        help="an experiment or the label of a figure (see `list`), `all`, `table` (write the table only), "
         "`list`, or `keep-votes` (store the counts of bundles without their graphs)",
     )
     parser.add_argument("files", nargs="*", metavar="BUNDLE", help="bundles, for keep-votes")
@@ -95,19 +96,24 @@ def run(args: argparse.Namespace) -> int:
         for experiment in wanted:
             for unit in run_experiment(experiment, folders, force=args.force, splits=args.split, say=say):
                 done, skipped = done + (not unit.skipped), skipped + unit.skipped
-    page = folders.results.parent / "REPRODUCTION.md"
     results = Results(folders.results)
-    found = write_table(results, page)
+    text, found = page(results)
+    # Those of the project are on the documentation site, which makes the page when it is built.
+    written = (ROOT / "runs" if folders.results == RESULTS else folders.results.parent) / "reproduction.md"
+    written.parent.mkdir(parents=True, exist_ok=True)
+    with atomic_write(written, "w") as handle:
+        handle.write(text)
     # A table of other results stays beside them; what the dashboard shows rests on those of the project.
     write_paper(results, ROOT / FILE if folders.results == RESULTS else folders.results.parent / FILE.name)
     verdicts: dict[str, int] = {}
     for row in found:
         verdicts[row.verdict] = verdicts.get(row.verdict, 0) + 1
     if args.json:
-        print_json({"computed": done, "skipped": skipped, "verdicts": verdicts, "page": str(page)})
+        print_json({"computed": done, "skipped": skipped, "verdicts": verdicts, "page": str(written)})
     else:
         print(
-            f"{done} computed, {skipped} already there; {page}: " + ", ".join(f"{n} {v}" for v, n in verdicts.items())
+            f"{done} computed, {skipped} already there; {written}: "
+            + ", ".join(f"{n} {v}" for v, n in verdicts.items())
         )
     return 0
 
@@ -138,11 +144,11 @@ def _quick(args: argparse.Namespace, data: Path | None, say: Callable[[str], Non
     quick = Quick(Path(args.results) if args.results else FOLDER, data, say)
     units = list(quick.run(chosen(args.figure)))
     computed = sum(not unit.skipped for unit in units)
-    page = quick.write()
+    path = quick.write()
     if args.json:
-        print_json({"computed": computed, "skipped": len(units) - computed, "quick": True, "page": str(page)})
+        print_json({"computed": computed, "skipped": len(units) - computed, "quick": True, "page": str(path)})
     else:
-        print(f"{computed} computed, {len(units) - computed} already there, on few votes: no results; see {page}")
+        print(f"{computed} computed, {len(units) - computed} already there, on few votes: no results; see {path}")
     return 0
 
 

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 
 from certcore.domain.edge_field import EdgeField
-from certcore.figures import ContourFigure, CurveFigure, Figure, Line, Recipe
+from certcore.figures import ContourFigure, CurveFigure, Figure, Line, ViewSpec
 from certcore.figures.kinds.curve_lines import mean_line
 from experiments.look_up import on_equal_terms
 from experiments.measure import map_ratio, sub_curve
@@ -84,7 +84,7 @@ class Place:
         if made is None:
             return None
         name = self.file(form)
-        return replace(made, figure=replace(made.figure, name=name, recipe=Recipe("paper", (name,))))
+        return replace(made, figure=replace(made.figure, name=name, spec=ViewSpec.of("paper", name)))
 
 
 @dataclass(frozen=True)

@@ -129,7 +129,7 @@ class Quick:
                 "# A quick run: not results\n\n"
                 f"Every experiment of the paper from training to the table, on {self.samples} votes per node instead "
                 f"of a million, {self.epochs} epochs at most, one split and few budgets. Few votes give small radii: "
-                "compare nothing here with the paper; the results are in docs/REPRODUCTION.md. Written by "
+                "compare nothing here with the paper; `python -m experiments table` writes the results. Written by "
                 "`python -m experiments all --quick`.\n\n"
                 + (f"Left out:\n{left_out}\n" if left_out else "")
                 + markdown_table(headings, lines)

@@ -146,7 +146,8 @@ class Results:
 
     def __init__(self, folder: Path = RESULTS) -> None:
         self.folder = folder
-        files = sorted(path for path in folder.glob("*/*.json") if path.parent.name != "votes")
+        # Votes and attacks on models beside them have forms of their own.
+        files = sorted(path for path in folder.glob("*/*.json") if path.parent.name not in ("votes", "attacks"))
         self._all = [read_result(path)[0] for path in files]
 
     def __len__(self) -> int:

@@ -1,11 +1,9 @@
-"""docs/REPRODUCTION.md, written from the stored results; nothing in it is typed by hand."""
+"""The page "The paper, reproduced", written from the stored results; no number in it is typed by hand."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 
-from certcore.common.files import atomic_write
 from certcore.common.rounding import percent_up, rounded_up
 from experiments.claims import CLAIMS, EXTENSIONS, Row, rows
 from experiments.definitions import EXPERIMENTS, command
@@ -36,7 +34,7 @@ INTRODUCTION = """\
 # The paper, reproduced
 
 Every number and every checkable sentence of the experiments in "Collective Robustness Certificates: Exploiting
-Interdependence in Graph Neural Networks", next to ours. This page is written by `python -m experiments table` from the
+Interdependence in Graph Neural Networks", next to ours. This page is made from the
 files in `docs/results/`; each of those names the command, the seed, the votes, the split, the versions and the digest
 of the instance it was computed from. No number of the column *ours* is typed by hand; remarks are.
 
@@ -66,8 +64,8 @@ def cells(row: Row) -> tuple[str, ...]:
     return (claim.says, claim.paper, number, ratio, row.verdict, splits, votes, row.sentence or "–", claim.where)
 
 
-def write_table(results: Results, path: Path) -> list[Row]:
-    """Write the page; returns the rows of the paper's claims."""
+def page(results: Results) -> tuple[str, list[Row]]:
+    """The page, and the rows of the paper's claims."""
     found = rows(CLAIMS, results)
     beyond = rows(EXTENSIONS, results)
     counts = {verdict: sum(row.verdict == verdict for row in found) for verdict in VERDICTS}
@@ -87,9 +85,7 @@ def write_table(results: Results, path: Path) -> list[Row]:
         "## What was computed\n",
         markdown_table(("experiment", "figure", "results", "command"), _computed(results)),
     ]
-    with atomic_write(path, "w") as handle:
-        handle.write("\n".join(parts))
-    return found
+    return "\n".join(parts), found
 
 
 def _sections(results: Results) -> list[str]:

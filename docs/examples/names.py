@@ -17,7 +17,7 @@ grid = np.arange(3) <= np.arange(12)[:, None] % 3  # nodes × deletions 0, 1, 2
 instance = cc.Instance(ring, cc.GridBase(grid, ("attr_del",)), layers=2)
 
 # %% TYPES
-print(cc.TYPES)  # ('attr_add', 'attr_del', 'adj_add', 'adj_del')
+print(cc.TYPES)  # ('attr_add', 'attr_del', 'adj_add', 'adj_del', 'inject', 'attr_l2')
 
 # %% Certificate
 certificate = cc.certify(instance, attr_del=1)
@@ -82,7 +82,7 @@ print(found.certified.tolist())  # [[12, 12], [8, 6]]
 
 # %% ThreatModel
 threat = cc.ThreatModel(attr_del=6, local_attr_del=1, sigma=3)
-print(threat.budgets, cc.certify(instance, threat).certified)  # (0, 6, 0, 0) 4
+print(threat.budgets, cc.certify(instance, threat).certified)  # (0, 6, 0, 0, 0, 0) 4
 
 # %% Verdict
 proof = cc.certify(instance, attr_del=1).proof
@@ -96,6 +96,10 @@ mine = cc.smooth(model, data, attr_add=0.01, attr_del=0.3, samples=500)
 found = cc.attack(model, data, mine, attr_del=3, samples=500)  # looks for labels that change in fact
 left_open = 12 - cc.certify(mine, attr_del=3).certified
 print(len(found.flips) <= 3, found.changed <= left_open)  # True True
+
+# %% ballots
+shown = np.eye(3)[np.arange(12) % 3]  # what every node shows
+print(cc.certify(cc.ballots(shown, ring), inject=1, inject_edges=2).bound)  # 2
 
 # %% certify
 print(cc.certify(instance, attr_del=2, targets=[0, 4, 8]).certified)  # 1

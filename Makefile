@@ -6,7 +6,7 @@ PORT ?= 8501
 JOBS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: run test check lint bench soak screenshots browser train clean help
+.PHONY: run test check lint bench stress screenshots docs docs-serve browser train clean help
 
 help:
 	@echo "make run          set up and open the dashboard on the embedded bundles (PORT=8501)"
@@ -14,8 +14,9 @@ help:
 	@echo "make check        lint, types, layers and the engine's tests: the inner loop"
 	@echo "make lint         ruff and mypy"
 	@echo "make bench        the table of ratios in benchmarks/RESULTS.md"
-	@echo "make soak         the long forms of the load, fault and fuzz tests"
-	@echo "make screenshots  pictures of every page into screenshots/"
+	@echo "make stress         the long forms of the load, fault and fuzz tests"
+	@echo "make screenshots  pictures of every state of the dashboard into docs/images/"
+	@echo "make docs         the documentation into site/; make docs-serve shows it while you write"
 	@echo "make train        add torch and what voting and clusters need"
 
 $(VENV)/.made:
@@ -74,11 +75,18 @@ lint: $(VENV)/.dev
 bench: $(VENV)/.dev
 	$(BIN)/python -m benchmarks.run
 
-soak: $(VENV)/.dev browser
-	$(BIN)/python -m tests.soak
+stress: $(VENV)/.dev browser
+	$(BIN)/python -m stress
 
 screenshots: $(VENV)/.dev browser
 	$(BIN)/python -m tests.browser.screenshots
+
+docs: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict --quiet
+	@echo "The documentation: site/index.html"
+
+docs-serve: $(VENV)/.dev
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs serve
 
 clean:
 	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache build dist *.egg-info

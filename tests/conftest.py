@@ -23,7 +23,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 LONG = (
     "net_numbers", "oracle_walk",
     "checker_agrees", "engine_large", "pages_controls", "hardening_server", "checker_files",
-    "docs_commands", "engine_strong", "net_files", "votes_run", "export_report", "docs_examples", "checker_division",
+    "docs_commands", "engine_strong", "net_files", "votes_run", "export_report", "docs_examples", "checker_ballots",
     "pipeline_smooth", "votes_identity", "models_training", "export_formats", "hardening_faults", "engine_certify",
     "pages_again", "pages_open",
 )  # fmt: skip

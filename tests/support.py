@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from certcore import Graph, GridBase, Instance, ThreatModel
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS, TYPES
 from certcore.result import attack
 
 
@@ -49,6 +49,12 @@ def flood_fill(certified: Callable[[tuple[int, ...]], bool], limits: Sequence[in
         point for point in outside if not any(tuple(np.subtract(point, step).tolist()) in outside for step in steps)
     ]
     return np.array(sorted(front), dtype=np.int64).reshape(-1, len(limits))
+
+
+def of_flips(points: np.ndarray) -> list[tuple[int, ...]]:
+    """The points of a front that need nothing but flips of bits, over those four types."""
+    mine = points[points[:, len(FLIPS) :].sum(axis=1) == 0, : len(FLIPS)]
+    return sorted(map(tuple, mine.tolist()))
 
 
 def random_graph(rng: np.random.Generator, n: int, n_attrs: int, density: float, directed: bool = False) -> Graph:
@@ -91,7 +97,7 @@ def random_threat(
 ) -> ThreatModel:
     graph = instance.graph
     values: dict[str, Any] = {}
-    for name in instance.base.axes:
+    for name in (name for name in instance.base.axes if name in FLIPS):
         values[name] = int(rng.integers(0, 4))
         if rng.random() < 0.4:
             per_node = rng.random() < 0.5

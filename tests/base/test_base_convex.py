@@ -13,6 +13,7 @@ from certcore.base.convex_batch import batches, largest, lower_margins
 from certcore.base.convex_hidden import HiddenBounds
 from certcore.base.network import GcnNetwork, normalised_adjacency
 from certcore.common.errors import InputError
+from certcore.domain.perturbations import TYPES
 
 
 def logits(network: GcnNetwork, attributes: np.ndarray) -> np.ndarray:
@@ -167,7 +168,7 @@ def test_the_base_certificate_carries_its_local_budget() -> None:
     assert additions.axes == ("attr_add",)
     assert additions.grid.sum(axis=1).tolist() == [0, 3, 6]
     assert additions.local is not None
-    assert additions.local.per_type == (21, None, None, None)
+    assert additions.local.per_type == (21, *(None,) * (len(TYPES) - 1))
     flips = ConvexCertificate(radius, none, np.zeros(3, int), 4, 5, "flips").base()
     assert flips.axes == ("attr_add", "attr_del")
     assert flips.grid[1].sum() == 6  # a + d < 3

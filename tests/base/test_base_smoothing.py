@@ -11,6 +11,7 @@ from certcore.base.thresholds import grown_thresholds
 from certcore.common.errors import InputError
 from certcore.domain.fronts import Fronts
 from certcore.domain.graph import Graph
+from certcore.domain.perturbations import TYPES
 
 #: Three nodes with two attributes each, and three possible edges: 2^9 graphs.
 ATTRIBUTE_BITS, EDGE_BITS = 6, 3
@@ -142,7 +143,7 @@ def test_everyone_abstains() -> None:
     for rule in ("binary", "multiclass"):
         base = SmoothingBase(votes, np.array([0, 0, 0]), 1000, 0.01, ("0.002", "0.6", "0", "0.4"), rule)
         assert base.abstained.tolist() == [True, True, True]
-        assert base.fronts().points.tolist() == [[0, 0, 0, 0]]
+        assert base.fronts().points.tolist() == [[0] * len(TYPES)]
         assert base.facts["abstained"] == 3
 
 

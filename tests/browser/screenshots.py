@@ -1,73 +1,132 @@
-"""Pictures of every page, wide and narrow, light and dark: `python -m tests.browser.screenshots [FOLDER]`."""
+"""Pictures of every state of the dashboard, in small files: `python -m tests.browser.screenshots [--only NAME …]`.
+
+They are taken of the real dashboard on the embedded bundles, so numbers on them are those of the engine.
+"""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import io
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.browser.server import browser, dashboard, ready, settled
+from tests.browser.server import ROOT, browser, dashboard, settled
 
-PAGES = {
-    "workbench": ("", "Workbench", ""),
-    "curves": ("curves", "Curves", ""),
-    "contours": ("contours", "Contours", ""),
-    "node": ("node", "One node", "node=5"),
-    "base": ("base", "Base certificate", ""),
-    "compare": ("compare", "Compare", ""),
-    "bring": ("bring", "Your data", ""),
-    "check": ("check", "Check a proof", ""),
-    "method": ("method", "How it works", ""),
-    "paper": ("the_paper", "Paper", ""),
+CITESEER = "instance=citeseer-gcn-attr-s0&attr_del=10"
+#: Colours of a picture: enough for the marks, and a fifth of the size.
+COLOURS = 128
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One picture: where it is taken, on which screen, what is done before, and what is waited for."""
+
+    address: str
+    act: Callable[[Any], None] = settled
+    size: tuple[int, int] = (1440, 900)
+    scheme: str = "light"
+
+
+def _shown(page: Any, ready: str) -> None:
+    page.wait_for_function(
+        f"() => {{ const now = window.certcore?.bench?.(); return now && ({ready}); }}", timeout=120_000
+    )
+    page.wait_for_timeout(300)
+
+
+def _first(page: Any) -> None:
+    """The graph is drawn before the first certificate."""
+    page.wait_for_function("() => window.certcore?.mapView?.graph && !window.certcore.bench().fresh", timeout=60_000)
+    page.wait_for_timeout(500)
+
+
+def _computing(page: Any) -> None:
+    """A budget that is being solved: what is proven so far, and views that say whose they are."""
+    _shown(page, "now.fresh && now.line")
+    page.evaluate("() => window.certcore.benchView.move({ attr_del: 90, attr_add: 7 }, true)")
+    with contextlib.suppress(Exception):
+        _shown(page, "!now.fresh && !now.moved")
+
+
+def _dragging(page: Any) -> None:
+    settled(page)
+    page.evaluate("() => window.certcore.benchView.move({ attr_del: 27 }, false)")
+    page.wait_for_timeout(300)
+
+
+def _clicked(name: str) -> Callable[[Any], None]:
+    def act(page: Any) -> None:
+        settled(page)
+        page.get_by_role("button", name=name).first.click()
+        page.wait_for_timeout(2500)
+
+    return act
+
+
+SHOTS = {
+    "light": Shot(f"?{CITESEER}"),
+    "dark": Shot(f"?{CITESEER}", scheme="dark"),
+    "large": Shot("?instance=citeseer-gcn-joint-s0&attr_del=10", size=(1920, 1080)),
+    "phone": Shot(f"?{CITESEER}", size=(420, 800)),
+    "zoom": Shot(f"?{CITESEER}", size=(960, 540)),
+    "first-load": Shot("?instance=pubmed-gcn-attr-s0&attr_del=20", _first),
+    "computing": Shot("?instance=citeseer-gcn-attr-s1&attr_del=10", _computing),
+    "dragging": Shot(f"?{CITESEER}", _dragging),
+    "site": Shot(f"?{CITESEER}&picked=902"),
+    "on-the-model": Shot(f"?{CITESEER}&adversary=model"),
+    "accuracy": Shot(f"?{CITESEER}&right=1"),
+    "more": Shot(f"?{CITESEER}&strengthen=1&limit=5"),
+    "ballots": Shot("?instance=cora-decoupled-ballots-s0"),
+    "not-covered": Shot(f"?{CITESEER}", _clicked("not covered")),
+    "proven": Shot(f"?{CITESEER}", _clicked("Proven")),
+    "bad-link": Shot(f"?{CITESEER}&relaxation=best&sigma=few"),
+    "compare": Shot(f"compare?{CITESEER}"),
+    "node": Shot(f"node?{CITESEER}", scheme="dark"),
+    "learn": Shot(f"method?{CITESEER}", size=(1440, 1500)),
+    "paper": Shot("the_paper"),
 }
-SIZES = {
-    "light": (1440, 900, "light"),
-    "large": (1920, 1080, "light"),
-    "dark": (1440, 900, "dark"),
-    "narrow": (420, 800, "light"),
-    "narrow-dark": (420, 800, "dark"),
-}
 
 
-def take(page: Any, address: str, name: str, query: str, file: Path, whole: bool, patience: float) -> None:
-    path, heading, extra = PAGES[name]
-    parameters = "&".join(part for part in (query, extra) if part)
-    page.goto(f"{address}/{path}?{parameters}")
-    ready(page, heading)
-    settled(page, patience)
-    page.wait_for_timeout(700)
-    if whole:
-        size = page.viewport_size
-        height = page.evaluate("document.querySelector('[data-testid=stMain]').scrollHeight")
-        page.set_viewport_size({"width": size["width"], "height": max(size["height"], min(height, 3200))})
-        page.wait_for_timeout(900)
-        page.screenshot(path=str(file))
-        page.set_viewport_size(size)
-    else:
-        page.screenshot(path=str(file))
+def small(png: bytes) -> bytes:
+    """The same picture in few colours."""
+    from PIL import Image
+
+    with Image.open(io.BytesIO(png)) as picture:
+        reduced = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+        target = io.BytesIO()
+        reduced.save(target, "PNG", optimize=True)
+    return target.getvalue()
+
+
+def take(opened: Any, address: str, shot: Shot) -> bytes:
+    width, height = shot.size
+    context = opened.new_context(viewport={"width": width, "height": height}, color_scheme=shot.scheme)
+    page = context.new_page()
+    try:
+        page.goto(f"{address}/{shot.address}")
+        page.locator("[data-testid=stMain]").wait_for()
+        page.wait_for_timeout(1500 if shot.act is settled else 0)
+        shot.act(page)
+        return small(page.screenshot())
+    finally:
+        context.close()
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("folder", nargs="?", default="screenshots", type=Path)
-    parser.add_argument("--pages", nargs="*", default=list(PAGES), choices=list(PAGES))
-    parser.add_argument("--sizes", nargs="*", default=list(SIZES), choices=list(SIZES))
-    parser.add_argument("--query", default="attr_del=10", help="the view, as in a link")
-    parser.add_argument("--whole", action="store_true", help="whole pages instead of what is above the fold")
-    parser.add_argument("--bundles", type=Path)
-    parser.add_argument("--patience", type=float, default=180.0)
+    parser.add_argument("folder", nargs="?", default=ROOT / "docs" / "images", type=Path)
+    parser.add_argument("--only", nargs="*", default=list(SHOTS), choices=list(SHOTS))
     args = parser.parse_args()
     args.folder.mkdir(parents=True, exist_ok=True)
-    with dashboard(args.bundles) as address, browser() as opened:
-        for size in args.sizes:
-            width, height, scheme = SIZES[size]
-            context = opened.new_context(viewport={"width": width, "height": height}, color_scheme=scheme)
-            page = context.new_page()
-            for name in args.pages:
-                file = args.folder / f"{name}-{size}.png"
-                take(page, address, name, args.query, file, args.whole, args.patience)
-                print(file, flush=True)
-            context.close()
+    with dashboard() as address, browser() as opened:
+        for name in args.only:
+            data = take(opened, address, SHOTS[name])
+            file = args.folder / ("workbench.png" if name == "light" else f"workbench-{name}.png")
+            file.write_bytes(data)
+            print(f"{file.name}: {len(data) // 1024} kB", flush=True)
 
 
 if __name__ == "__main__":

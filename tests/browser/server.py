@@ -16,6 +16,20 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
+
+#: Address, heading and a parameter of its own of every page.
+PAGES = {
+    "workbench": ("", "Workbench", ""),
+    "curves": ("curves", "Curves", ""),
+    "contours": ("contours", "Contours", ""),
+    "node": ("node", "One node", "node=5"),
+    "base": ("base", "Base certificate", ""),
+    "compare": ("compare", "Compare", ""),
+    "bring": ("bring", "Your data", ""),
+    "check": ("check", "Check a proof", ""),
+    "method": ("method", "How it works", ""),
+    "paper": ("the_paper", "Paper", ""),
+}
 ARGUMENTS = (
     "--no-sandbox",
     "--disable-gpu",

@@ -9,7 +9,7 @@ from typing import Any
 from pages.state.menu import BY_SLUG, MENU
 from tests.browser import server
 from tests.browser.conftest import Watched
-from tests.browser.screenshots import PAGES
+from tests.browser.server import PAGES
 from tests.pages.toys import write_bundles
 
 Visit = Callable[..., Watched]

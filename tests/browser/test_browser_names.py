@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from tests.browser.conftest import Watched
-from tests.browser.screenshots import PAGES
+from tests.browser.server import PAGES
 
 
 def test_hostile_names_on_every_page(visit: Callable[..., Watched]) -> None:

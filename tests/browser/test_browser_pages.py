@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import shlex
 import zipfile
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from certcore import ThreatModel, certify
+from certcore.cli import main
 from certcore.result.attack_effects import reach
 from tests.browser.conftest import Watched
-from tests.pages.toys import grid_instance
+from tests.pages.toys import grid_instance, write_bundles
 
 Visit = Callable[..., Watched]
 
@@ -118,16 +122,36 @@ def test_clicks_in_charts_move_the_sliders(visit: Visit) -> None:
     assert int(page.locator(".st-key-attr_add input").input_value()) > 0
 
 
-def test_export_of_a_chart(visit: Visit) -> None:
+def test_export_of_a_chart(visit: Visit, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is chosen in the drawer is in the file and remembered; the command that it shows writes the same bytes."""
     watched = visit()
     page = watched.open("curves?instance=ring-gcn-attr-s0&attr_del=3&to=12", "Curves")
     watched.settled()
     page.get_by_role("button", name="Export").first.click()
-    csv = page.get_by_role("button", name="CSV", exact=False).first
-    csv.wait_for(timeout=90_000)
+    page.locator(".st-key-preview img").wait_for(timeout=90_000)
+    page.get_by_text("Two columns", exact=True).click()
+    page.get_by_text("Serif", exact=True).click()
+    page.get_by_text("Texts of the labels").click()
+    page.get_by_label("naive", exact=True).fill("one by one")
+    page.keyboard.press("Enter")
+    shown = page.locator("[data-testid=stCode]").filter(has_text="one%20by%20one").filter(has_text="font=serif")
+    shown.wait_for(timeout=90_000)
+    watched.settled()
     with page.expect_download() as waiting:
-        csv.click()
-    assert waiting.value.suggested_filename.endswith(".csv")
+        page.get_by_role("button", name="PDF", exact=True).click()
+    words = shlex.split(shown.inner_text())
+    write_bundles(tmp_path)
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    assert main(words[3:]) == 0
+    assert (tmp_path / words[-1]).read_bytes() == waiting.value.path().read_bytes()
+    page.get_by_role("button", name="Close").click()
+    page.get_by_role("button", name="Export").last.click()
+    page.get_by_text("Numbers, web page and scripts").click()
+    assert page.locator("[data-testid=stCode]").filter(has_text="font=serif").count() == 1, "remembered"
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="CSV", exact=False).first.click()
+    assert waiting.value.suggested_filename == "classes.csv"
 
 
 def test_export_of_two_pictures_magnified_to_the_attack(visit: Visit) -> None:
@@ -145,28 +169,39 @@ def test_export_of_two_pictures_magnified_to_the_attack(visit: Visit) -> None:
         assert all("Magnified" in archive.read(name).decode() for name in archive.namelist())
 
 
-def test_many_lines_on_a_narrow_screen_leave_the_axis_title_free(visit: Visit) -> None:
-    watched = visit(420, 800)
+@pytest.mark.parametrize("width", [1440, 420])
+def test_compared_models_are_named_where_their_lines_end(visit: Visit, width: int) -> None:
+    watched = visit(width, 900)
     several = "with=ring-gcn-attr-s1,ring-votes-s0,evil-s0"
     page = watched.open(f"compare?instance=ring-gcn-attr-s0&attr_del=4&cmp_to=8&{several}", "Compare")
     watched.settled()
     plot = page.locator(".js-plotly-plot").first
-    title, legend = (plot.locator(part).first.bounding_box() for part in (".xtitle", ".legend"))
-    assert title["y"] + title["height"] <= legend["y"] + 1
-    assert legend["y"] + legend["height"] <= plot.bounding_box()["y"] + plot.bounding_box()["height"] + 1
+    assert not plot.locator(".legend .traces").count()
+    names = page.locator(".ends p")
+    boxes = [names.nth(k).bounding_box() for k in range(names.count())]
+    assert len(boxes) == 4
+    tops = sorted(box["y"] for box in boxes)
+    assert all(b - a >= 40 for a, b in pairwise(tops)), "none covers another"
+    assert all(box["x"] + box["width"] <= width for box in boxes)
+    picture = plot.bounding_box()
+    if width > 760:
+        assert all(box["x"] >= picture["x"] + picture["width"] - 4 for box in boxes), "beside the picture"
+        assert max(tops) < picture["y"] + picture["height"]
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= width
 
 
-def test_figures_of_the_paper_are_drawn_when_they_come_into_view(visit: Visit) -> None:
+def test_figures_of_the_paper_are_drawn_when_they_are_unfolded(visit: Visit) -> None:
     watched = visit()
     link = "the_paper?instance=ring-gcn-attr-s0&attr_del=4&drawn=joint-citeseer-gcn-joint-paper"
     page = watched.open(link, "Paper")
-    charts = page.locator(".js-plotly-plot")
-    charts.first.wait_for()
+    charts, joint = page.locator(".js-plotly-plot"), page.locator(".st-key-section_fig_joint")
+    joint.locator(".js-plotly-plot").wait_for()
     watched.settled()
-    assert charts.count() <= 2, "those further down are not drawn"
-    page.set_viewport_size({"width": 1440, "height": 15000})  # all at once
-    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length === 10", timeout=90_000)
-    joint = page.locator(".st-key-section_fig_joint")
+    assert charts.count() == 1, "the one that the link names"
+    wide = page.locator("table.claims").first.bounding_box()["width"]
+    assert wide > 1300, "the rows have the whole width"
+    page.locator(".st-key-section_fig_datasets summary", has_text="Figure").first.click()
+    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length === 2", timeout=90_000)
     joint.get_by_text("the paper's field, not sound").wait_for()
     joint.get_by_role("radio", name="tight").press("Space")
     page.wait_for_function("() => new URL(location).searchParams.get('drawn') === 'joint-citeseer-gcn-joint'")

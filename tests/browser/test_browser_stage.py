@@ -11,8 +11,9 @@ import pytest
 from certcore import ThreatModel
 from certcore.figures.style import TOKENS
 from certcore.result.states import TargetState
-from pages.canvas import attack, film
-from pages.canvas import view as canvas
+from certcore.workbench import attack
+from certcore.workbench import parts as canvas
+from pages.canvas import film
 from tests.browser.workbench import VIEW, Visit, by_itself, drawn, engine, opened, quiet, read, sites_of
 from tests.pages.toys import N
 
@@ -226,7 +227,7 @@ def test_a_site_whose_list_did_not_travel_is_counted_and_says_so(
 #: Just enough for a workbench without a graph.
 SMALL: dict[str, Any] = {
     "at": {}, "axis": "attr_del", "end": 1, "axes": [], "head": [], "sub": [], "parts": None, "partsOf": "",
-    "notes": [], "progress": {}, "stale": {}, "said": "", "fresh": True, "words": {}, "ramp": {},
+    "notes": [], "progress": {}, "stale": {}, "said": "", "fresh": True, "words": {}, "ramp": {}, "shelves": {},
 }  # fmt: skip
 
 

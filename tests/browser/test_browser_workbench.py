@@ -9,19 +9,19 @@ import pytest
 
 from certcore import ThreatModel, certify
 from certcore.common.rounding import share_down
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS
 from certcore.figures.style import TOKENS
 from certcore.instance.local_limits import within_base
 from tests.browser.workbench import VIEW, Visit, drawn, engine, opened, quiet, read
-from tests.pages.toys import N, division_instance, grid_instance, limited_instance
+from tests.pages.toys import N, ballots_instance, grid_instance, limited_instance
 
 #: Attributes, edges, both, a convex base certificate and votes over groups of edges, each with a first budget.
 BUNDLES = {
     "ring-gcn-attr-s0": (grid_instance, "attr_del"),
     "ring-edges-s0": (lambda: grid_instance(("adj_del",)), "adj_del"),
-    "ring-all-s0": (lambda: grid_instance(TYPES), "attr_del"),
+    "ring-all-s0": (lambda: grid_instance(FLIPS), "attr_del"),
     "ring-gcn-convex-s0": (limited_instance, "attr_add"),
-    "ring-division-s0": (division_instance, "adj_add"),
+    "ring-ballots-s0": (ballots_instance, "adj_add"),
 }
 
 
@@ -43,29 +43,57 @@ def agree(now: Any) -> None:
 
 @pytest.mark.parametrize("name", BUNDLES)
 def test_all_views_agree_at_random_budgets_while_dragging_and_after_it(visit: Visit, name: str) -> None:
+    """Twenty random budgets of one or two types; the server meets the first one cold, and at last once more warm."""
     make, axis = BUNDLES[name]
     instance = make()
-    page = opened(visit(), f"?instance={name}&{axis}=3")
+    page = opened(visit(), f"?instance={name}&{axis}=3&play={axis}")
+    agree(read(page))
     rng = np.random.default_rng(len(name))
-    for _ in range(3):
-        assert read(page)["line"]["axis"] == axis
-        to = int(rng.integers(1, 9))
-        page.evaluate("([name, value]) => window.certcore.benchView.move({ [name]: value }, false)", [axis, to])
+    for k in range(20):
+        now, to = read(page), {axis: int(rng.integers(1, 9))}
+        assert now["line"]["axis"] == axis
+        if k % 2 and now["map"]["y"] in FLIPS:
+            to[now["map"]["y"]] = int(rng.integers(0, 4))
+        page.evaluate("(to) => window.certcore.benchView.move(to, false)", to)
         moving = read(page)
-        asked = {t: moving["values"].get(t, 0) for t in TYPES}
+        asked = {t: moving["values"].get(t, 0) for t in FLIPS}
         real = certify(instance, within_base(ThreatModel(**asked), instance))
         assert moving["proven"] <= real.verified_certified, "of this very budget or of a larger one"
         assert moving["parts"]["lost"] + moving["parts"]["none"] <= int(real.bound), "of an attack within it"
-        assert moving["attack"] is None or moving["attack"] <= to or "stage" in moving["dimmed"], "or it is faded"
+        assert moving["attack"] is None or moving["attack"] <= to[axis] or "stage" in moving["dimmed"], "or it is faded"
         agree(moving)
-        page.evaluate("([name, value]) => window.certcore.benchView.move({ [name]: value }, true)", [axis, to])
-        quiet(page, **{axis: to})
-        assert f"{axis}={to}" in page.url
+        if k % 6 != 2:
+            continue
+        page.evaluate("(to) => window.certcore.benchView.move(to, true)", to)
+        quiet(page, **to)
+        assert f"{axis}={to[axis]}" in page.url
         after = read(page)
         assert after["proven"] == real.verified_certified
         assert after["parts"]["lost"] + after["parts"]["none"] >= real.attack_found, "the best attack known"
         assert after["dimmed"] == []
         agree(after)
+    again = opened(visit(), f"?instance={name}&{axis}=3")
+    agree(read(again))
+
+
+def test_a_message_is_shown_when_everything_it_names_has_come(visit: Visit) -> None:
+    """Messages and charts overtake each other on their way: nothing of two of them stands side by side."""
+    page = opened(visit())
+    before = read(page)
+    page.evaluate(
+        """() => { const bench = window.certcore.benchView, { data } = bench, parts = { ...data.parts };
+          parts.together += 1; parts.lost -= 1;
+          bench.update({ ...data, parts, shelves: { ...data.shelves, curve: "later" } }, bench.send); }"""
+    )
+    waits = read(page)
+    assert waits["proven"] == waits["dot"]["proven"] == before["proven"]
+    assert waits["parts"] == before["parts"]
+    page.evaluate(
+        """() => { const { kept, hearing } = window.certcore; kept.set("curve", { ...kept.get("curve"), key: "later" });
+          for (const hear of [...hearing]) hear({ kind: "kept", name: "curve" }); }"""
+    )
+    come = read(page)
+    assert come["proven"] == come["dot"]["proven"] == come["cross"]["proven"] == before["proven"] + 1
 
 
 def test_a_drag_runs_nothing_until_it_ends_and_back_returns(visit: Visit) -> None:
@@ -125,6 +153,23 @@ def test_what_matters_is_above_the_fold_in_the_colours_of_the_table(
     assert shown in [f"rgb({int(w[1:3], 16)}, {int(w[3:5], 16)}, {int(w[5:], 16)})" for w in wanted]
 
 
+@pytest.mark.parametrize(("width", "height"), [(720, 450), (960, 540)])
+def test_enlarged_twice_nothing_goes_sideways_and_the_answer_is_on_the_first_screen(
+    visit: Visit, width: int, height: int
+) -> None:
+    """A zoom of 200 % halves the page: 1440×900 and 1920×1080 become these."""
+    page = opened(visit(width, height))
+    assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= width
+    for name in (".big", ".parts", ".key", ".st-key-instance"):
+        box = page.locator(name).first.bounding_box()
+        assert box["y"] + box["height"] <= height, name
+        assert box["x"] + box["width"] <= width, name
+    assert page.locator(".pictures").bounding_box()["y"] < height - 100, "the graph begins there"
+    sliders = page.locator("[class*=st-key-slider_]")
+    tops = {round(sliders.nth(k).bounding_box()["y"]) for k in range(sliders.count()) if sliders.nth(k).is_visible()}
+    assert len(tops) <= 1, "the sliders share one row"
+
+
 @pytest.mark.parametrize("path", ["overview", "attack_map", ""])
 def test_old_addresses_open_the_workbench_with_all_they_say(visit: Visit, path: str) -> None:
     _, _, found = engine(ThreatModel(attr_del=5))
@@ -182,11 +227,13 @@ def test_what_is_of_other_budgets_is_faded_and_says_whose_it_is(visit: Visit) ->
     assert now["proven"] is None
     assert {name.split()[-1] for name in now["dimmed"]} >= {"curve", "contour"}
     assert "for 4 attribute deletions" in now["sub"]
+    for chart in ("curve", "contour"):
+        assert page.locator(f".chart.{chart} .grown").inner_text() == "for 4 attribute deletions", "whose it is"
     assert page.locator(".claim").evaluate("(claim) => getComputedStyle(claim).opacity") == "0.42"
     page.evaluate("() => window.certcore.benchView.move({ adj_del: 7 }, true)")
     quiet(page, adj_del=7)
     assert read(page)["dimmed"] == []
-    instance = grid_instance(TYPES)
+    instance = grid_instance(FLIPS)
     assert read(page)["proven"] == certify(instance, ThreatModel(attr_del=4, adj_del=7)).verified_certified
 
 

@@ -50,14 +50,6 @@ def quiet(page: Any, **at: int) -> None:
 def read(page: Any) -> Any:
     """What is on the screen, when the last frame is drawn."""
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-    # A message from Python may come between two frames: then the views agree in the next one. Charts are hidden beside
-    # two pictures.
-    page.wait_for_function(
-        """() => { const { queued, stage } = window.certcore.benchView, { proven, dot } = window.certcore.bench();
-          const hidden = stage.root.classList.contains("several");
-          return !queued && (hidden || proven === null || !dot || dot.proven === proven); }""",
-        timeout=5_000,
-    )
     return page.evaluate("window.certcore.bench()")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore import Graph, Instance, ThreatModel
-from certcore.base.division import DivisionBase, PairHash
+from certcore.base.ballots import UNIT, BallotsBase
 from certcore.base.smoothing import SmoothingBase
 from certcore.instance.instance import instance_to_arrays
 from certcore.verify.proof import digest_of
@@ -69,25 +69,22 @@ def votes_case(rng: np.random.Generator) -> tuple[Instance, ThreatModel]:
     return instance, ThreatModel(**values)
 
 
-def division_case(rng: np.random.Generator) -> tuple[Instance, ThreatModel]:
-    """Votes over groups of edges on a small graph, under every sort of threat model."""
-    n, groups, classes = int(rng.integers(2, 12)), int(rng.integers(1, 6)), int(rng.integers(1, 5))
-    if rng.random() < 0.05:
-        n, groups = 70, 30  # more votes than the rows about all flips of a group are built for
-    directed = bool(rng.random() < 0.3)
-    graph = random_graph(rng, n, 2, float(rng.uniform(0.1, 0.7)) if n < 12 else 0.03, directed)
-    votes = np.where(rng.random((groups, n)) < 0.5, rng.integers(-1, classes, (groups, n)), rng.integers(0, classes, n))
-    fixed, weight = (rng.integers(0, classes, n), int(rng.integers(0, 3))) if rng.random() < 0.5 else (None, 0)
-    known = PairHash(groups, int(rng.integers(2**63)))
-    base = DivisionBase(votes, classes, known, fixed, weight, bool(rng.random() < 0.5))
-    instance = Instance(graph, base, int(rng.integers(0, 4)), str(rng.choice(["degrees", "messages"])))
-    values: dict[str, Any] = {"adj_add": int(rng.integers(0, 5)), "adj_del": int(rng.integers(0, 4))}
-    if rng.random() < 0.1:
-        values["attr_del"] = int(rng.integers(0, 2))
-    if rng.random() < 0.4:
+def ballots_case(rng: np.random.Generator) -> tuple[Instance, ThreatModel]:
+    """Ballots on a small graph, under every sort of threat model."""
+    n, classes = int(rng.integers(2, 12)), int(rng.integers(1, 5))
+    graph = random_graph(rng, n, 2, float(rng.uniform(0.1, 0.7)), bool(rng.random() < 0.3))
+    ballots = np.where(rng.random((n, classes)) < 0.5, rng.integers(0, 5, (n, classes)) * (UNIT // 4), 0)
+    ballots = np.where(rng.random((n, classes)) < 0.3, rng.integers(0, UNIT + 1, (n, classes)), ballots)
+    base = BallotsBase(ballots, int(rng.integers(1, 4)), bool(rng.random() < 0.5))
+    instance = Instance(graph, base, 1, "messages")
+    names = rng.permutation(["adj_add", "adj_del", "attr_add", "attr_del", "inject"])[: int(rng.integers(1, 6))]
+    values: dict[str, Any] = {str(name): int(rng.integers(1, 5)) for name in names}
+    if "inject" in values and rng.random() < 0.8:
+        values["inject_edges"] = int(rng.integers(0, 4))
+    if rng.random() < 0.4 and not ("inject" in values and {"adj_add", "adj_del"} & set(values)):
         values["sigma"] = int(rng.integers(0, 4))
-    for name in ("local_adj_add", "local_adj_del"):
-        if rng.random() < 0.3:
+    for name in ("local_adj_add", "local_adj_del", "local_attr_add", "local_attr_del"):
+        if rng.random() < 0.25:
             values[name] = int(rng.integers(0, 3))
     if rng.random() < 0.3:
         values["protected"] = rng.choice(n, size=int(rng.integers(1, 3)), replace=False)

@@ -20,7 +20,7 @@ from tests.checker.cases import accepts, signed
 
 ROOT = Path(__file__).resolve().parents[2]
 CHECKER = ROOT / "certcore" / "standalone" / "certcore_check.py"
-DIVISION = CHECKER.with_name("certcore_check_division.py")
+BALLOTS = CHECKER.with_name("certcore_check_ballots.py")
 BUNDLES = sorted((ROOT / "precomputed").glob("*.npz"))
 #: Runs a file as a program in a world without the engine and without scipy.
 # What an editable installation offers does not count either: only the folder and numpy do.
@@ -34,12 +34,16 @@ ALONE = (
 def budgets_of(path: Path) -> list[dict[str, Any]]:
     """Three budgets that a bundle speaks about."""
     match path.stem.split("-")[2]:
-        case "division":
+        case "ballots":
             return [
-                {"adj_add": 10},
+                {"adj_add": 10, "inject": 2, "inject_edges": 3},
                 {"adj_add": 3, "adj_del": 2, "sigma": 2},
                 {"adj_add": 4, "local_adj_add": 1, "adj_del": 3, "local_adj_del": 1},
             ]
+        case "l2":
+            return [{"attr_l2": "0.5"}, {"attr_l2": "2", "local_attr_l2": "0.5"}, {"attr_l2": "1", "sigma": 3}]
+        case "l2_joint":
+            return [{"attr_l2": "1"}, {"adj_del": 2}, {"attr_l2": "0.5", "adj_del": 2}]
         case "adj":
             return [{"adj_del": 1}, {"adj_del": 4, "local_adj_del": 1}, {"adj_del": 3, "sigma": 2}]
         case "joint":
@@ -64,7 +68,8 @@ def example() -> tuple[Path, dict[str, Any]]:
 def forgeries(proof: dict[str, Any]) -> dict[str, dict[str, Any]]:
     """Claims that are not true, or not proven, each with a digest that fits."""
     duals, threat = proof["multipliers"], proof["threat"]
-    name = next(key for key in ("attr_del", "attr_add", "adj_add", "adj_del") if threat[key])
+    name = next(key for key in ("attr_del", "attr_add", "adj_add", "adj_del", "attr_l2") if threat.get(key))
+    larger = "9" if name == "attr_l2" else threat[name] + 1
     values = [value + (i == 0) * 2**39 for i, value in enumerate(duals["values"])]
     changes: dict[str, dict[str, Any]] = {
         "count": {"certified": proof["certified"] + 1},
@@ -72,7 +77,7 @@ def forgeries(proof: dict[str, Any]) -> dict[str, dict[str, Any]]:
             "bound": [proof["bound"][0] - proof["bound"][1], proof["bound"][1]],
             "certified": proof["certified"] + 1,
         },
-        "budget": {"threat": threat | {name: threat[name] + 1}},
+        "budget": {"threat": threat | {name: larger}},
         "targets": {"target_nodes": list(range(proof["targets"]))},
         "multiplier": {"multipliers": duals | {"values": values}},
         "instance": {"instance_digest": "0" * 64},
@@ -81,7 +86,7 @@ def forgeries(proof: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_it_can_be_read_in_one_sitting() -> None:
-    for path, most in ((CHECKER, 800), (DIVISION, 300)):
+    for path, most in ((CHECKER, 800), (BALLOTS, 300)):
         lines = path.read_text(encoding="utf-8").splitlines()
         assert len(lines) <= most
         imports = [line.split()[1] for line in lines if line.lstrip().startswith(("from ", "import "))]

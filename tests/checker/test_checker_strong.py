@@ -7,6 +7,7 @@ import json
 from typing import Any
 
 import certcore_check as small
+import certcore_check_strong as strong
 import numpy as np
 import pytest
 
@@ -179,7 +180,7 @@ def every_row_holds(seed: int, spoil: Any = None) -> tuple[int, int]:
         return 0, 0
     before = len(program.kept)
     given = {"sets": hand.sets, "strong_rows": tags, "strong_values": [1] * len(tags)}
-    levels = small.StrongRows(program, given).columns
+    levels = strong.StrongRows(program, given).columns
     rows = program.kept[before:]
     if spoil is not None:
         rows = [spoil(rng, row) for row in rows]
@@ -211,7 +212,7 @@ def strong_proof(seed: int) -> tuple[Case, small.Instance, dict[str, Any] | None
     tags = hand.tags(int(rng.integers(50, 200)))
     numbered = len(program.kept)
     given: dict[str, Any] = {"sets": hand.sets, "strong_rows": tags, "strong_values": [1] * len(tags)}
-    small.StrongRows(program, given)
+    strong.StrongRows(program, given)
     _, marginals = optimum(program)
     y = np.rint(np.clip(marginals, 0, None) * SCALE).astype(np.int64).tolist()
     touch, index = [], []

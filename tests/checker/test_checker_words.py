@@ -19,7 +19,7 @@ from certcore.common.exact import read_probability
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.instance.instance import instance_from_arrays, instance_to_arrays
 from pages.files import validation
-from tests.checker.cases import as_seen, division_case, votes_case
+from tests.checker.cases import as_seen, ballots_case, votes_case
 from tests.oracle.plain import random_case
 
 
@@ -33,8 +33,7 @@ def verdicts(instance: Instance, threat: ThreatModel) -> tuple[str, str]:
 def rests_on(instance: Instance, threat: ThreatModel) -> str:
     """Fields and base certificate, as both have to put them."""
     arrays = instance.base.arrays()
-    flips_edges_only = "division_votes" in arrays and not threat.attr_add + threat.attr_del
-    if (threat.adj_add and not flips_edges_only) or instance.base.global_fields:
+    if (threat.adj_add and "ballots" not in arrays) or instance.base.global_fields:
         fields = "fields: the whole graph"
     elif instance.node_field is not None:
         fields = "fields as given in the file"
@@ -46,7 +45,7 @@ def rests_on(instance: Instance, threat: ThreatModel) -> str:
     elif "base_grid" in arrays:
         base = "a grid, as far as it holds"
     else:
-        base = f"votes over {len(arrays['division_votes'])} groups of edges, for certain: no sampling"
+        base = "ballots, summed here again, for certain: no sampling"
     return f"{fields}; base certificate: {base}"
 
 
@@ -63,6 +62,8 @@ def limits(threat: ThreatModel) -> dict[str, tuple[str, str]]:
             found[f"{name} each"] = "up to the limit given for it" * news, "(at each node at most its own limit)"
         elif budget and isinstance(here, str):
             found[f"{name} share"] = "at any one node of at most", f"(at each node at most {here} of what it has)"
+        elif budget and here is not None and name == "inject":
+            found["edges of new nodes"] = f"{here} edge", f"(each with at most {here} edges)"
         elif budget and here is not None:
             told = f"no more than {here} {label}" if here < budget else ""
             found[f"{name} local"] = told, f"(at each node at most {here})"
@@ -79,9 +80,9 @@ def limits(threat: ThreatModel) -> dict[str, tuple[str, str]]:
     return found
 
 
-@pytest.mark.parametrize("kind", ["grid", "votes", "division"])
+@pytest.mark.parametrize("kind", ["grid", "votes", "ballots"])
 def test_both_verdicts_name_the_same_attacker_and_what_the_proof_rests_on(kind: str) -> None:
-    make = {"grid": lambda rng: random_case(rng).build(), "votes": votes_case, "division": division_case}[kind]
+    make = {"grid": lambda rng: random_case(rng).build(), "votes": votes_case, "ballots": ballots_case}[kind]
     seen: Counter[str] = Counter()
     for seed in range(60):
         instance, threat = make(np.random.default_rng(seed))
@@ -89,15 +90,17 @@ def test_both_verdicts_name_the_same_attacker_and_what_the_proof_rests_on(kind: 
         assert checker.isascii(), "a terminal that cannot show a sign would make a rejected proof of an accepted one"
         assert checker.endswith(f"; {rests_on(instance, threat)}"), seed
         assert f"{rests_on(instance, threat)}." in engine, seed
-        nothing = not any(threat.budgets) or threat.sigma == 0
+        nothing = not any(threat.budgets) or (threat.sigma == 0 and not threat.inject)
         assert ("no attack, so no guarantee against anybody" in checker) == nothing
         assert (", attacker: at most " in checker) == (not nothing)
         for what, (mine, theirs) in {} if nothing else limits(threat).items():
-            assert mine in engine, (seed, what, engine)
+            # Of ballots the engine tells what nodes may show instead of attributes, and σ only where it limits them.
+            if kind != "ballots" or not what.startswith(("attr", "node costs", "sigma")):
+                assert mine in engine, (seed, what, engine)
             assert theirs in checker, (seed, what, checker)
             seen[what] += 1
         seen["nothing"] += nothing
-    assert len(seen) >= {"grid": 14, "votes": 6, "division": 9}[kind], seen
+    assert len(seen) >= {"grid": 14, "votes": 6, "ballots": 9}[kind], seen
 
 
 def test_a_proof_about_no_attack_at_a_low_confidence_says_both() -> None:

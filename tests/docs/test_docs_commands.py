@@ -14,11 +14,11 @@ import pytest
 import yaml
 
 from certcore.cli import COMMANDS, MOVED, build_parser, main
-from tests.docs.documents import DOCUMENTS, ROOT, blocks, commands, environment, inline_commands
+from tests.docs.documents import DOCUMENTS, PAGES, ROOT, blocks, commands, environment, inline_commands
 
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 #: Run for real by the tests, in order, in an empty folder beside a link to precomputed/.
-RUN = ("README.md", "docs/guide.md", "docs/instance-file.md", "docs/soundness.md")
+RUN = ["README.md", *(path.relative_to(ROOT).as_posix() for path in PAGES if path.parent.name != "explanation")]
 #: These train, vote, download or serve: only their options are checked here, other tests run them.
 LONG = ("data", "train", "vote", "bundle", "dashboard")
 #: What has been run already.

@@ -1,6 +1,6 @@
 """Small strong programs with every whole-number perturbation spelled out, and random sets and tags for them.
 
-At the end: whole certificates held against enumeration, `tests/soak/strong.py` does it for thousands.
+At the end: whole certificates held against enumeration, `stress/strong.py` does it for thousands.
 """
 
 from __future__ import annotations
@@ -181,7 +181,7 @@ def worst(levels: Levels, flips: np.ndarray, row: np.ndarray, group: int | None)
     total = flips @ row[columns.flips] + level_values(levels, flips) @ row[columns.count :]
     if group is None:
         return total
-    inside = np.zeros((len(flips), 4), dtype=np.int64)
+    inside = np.zeros((len(flips), levels.structure.points.amount.shape[1]), dtype=np.int64)
     for k, kind in levels.kinds.items():
         inside[:, k] = flips[:, kind.columns[kind.near(group)]].sum(axis=1)
     start, stop = levels._points[group]

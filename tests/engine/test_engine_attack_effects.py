@@ -137,7 +137,7 @@ def _relaxed() -> tuple[Reach, np.ndarray, np.ndarray]:
 def test_fractions_of_the_relaxed_adversary_are_not_rounded() -> None:
     found, values, attacked = _relaxed()
     spent = np.zeros_like(values)
-    spent[:, found.ends[:, 0]] = found.amounts[:, [ATTR_ADD, ATTR_DEL]].T
+    spent[:2, found.ends[:, 0]] = found.amounts[:, [ATTR_ADD, ATTR_DEL]].T
     assert np.array_equal(spent, np.where(values.sum(axis=0) > 1e-6, values, 0))
     assert np.array_equal(found.broken, attacked)
 

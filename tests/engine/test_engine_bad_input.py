@@ -333,7 +333,7 @@ def test_certify_and_verify_commands(good: str, tmp_path: Path, capsys: pytest.C
     words = capsys.readouterr().out
     assert "paper's formula" in words
     assert "proven in exact arithmetic" in words  # here the solver claims no label beyond what is proven
-    assert "solver's word" not in words
+    assert "solver's claim" not in words
 
 
 def test_files_survive_a_round_trip(good: str, tmp_path: Path) -> None:

@@ -270,7 +270,7 @@ def test_greedy_attacks_stand_on_their_own() -> None:
         rng = np.random.default_rng(seed)
         instance = random_instance(rng)
         problem = Problem(instance, random_threat(rng, instance))
-        if problem.whole_graph or problem.by_division:
+        if problem.whole_graph or problem.by_ballots:
             continue
         structure = build_structure(problem, Relaxation.TIGHT)
         found = find_attack(problem, structure, np.zeros(structure.columns.count))

@@ -137,7 +137,7 @@ def test_many_dear_attackers_do_not_overflow() -> None:
         if known is None:
             continue
         for budget, sigma in [(2, 1), (2, 3), (7, 1), (5000, 1), (5000, 6)]:
-            at = Program(structure, (budget, 0, 0, 0), sigma)
+            at = Program(structure, threat.replace(attr_add=budget).budgets, sigma)
             proven = structure.constant + exact_bound(at, known.repaired(at))
             assert known.bound(at) <= proven
             assert known.bound(at) == proven or proven > 1 << 20  # worth no repair: far beyond all targets

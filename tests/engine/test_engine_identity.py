@@ -27,7 +27,7 @@ from certcore import (
 )
 from certcore.base import BaseLocal, SmoothingBase
 from certcore.data import Dataset, load_dataset_file, save_dataset
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS, TYPES
 from certcore.domain.threat import part_names
 from certcore.export.certificate import proof as proof_file
 from certcore.instance.fields import fields_of
@@ -68,7 +68,7 @@ def instances(draw: st.DrawFn) -> Instance:
         rule = "multiclass" if kind == "multiclass" else "binary"
         base = smoothing(rng, n, draw(st.sampled_from([graph, None])), edges=kind == "edges", rule=rule)
     else:
-        axes = tuple(rng.permutation(TYPES[:2] if explicit else TYPES)[: draw(st.integers(1, 2))].tolist())
+        axes = tuple(rng.permutation(TYPES[:2] if explicit else FLIPS)[: draw(st.integers(1, 2))].tolist())
         grid = random_grid(rng, n, tuple(int(rng.integers(1, 4)) for _ in axes))
         local = {"local": BaseLocal((1, None, 2, 0)), "joint": BaseLocal(joint=2)}.get(kind)
         if draw(st.booleans()):

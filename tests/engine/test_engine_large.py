@@ -23,10 +23,11 @@ from certcore.program.program import Program
 from certcore.result.allocation import inadmissible, replay
 from certcore.solve import solver as solver_module
 from certcore.solve.first_order import FirstOrder
-from certcore.solve.large import CLOSE, Large
+from certcore.solve.large import Large
 from certcore.solve.restricted_master import RestrictedMaster
 from certcore.solve.solver import is_large
 from certcore.solve.status import Status
+from certcore.solve.tuning import LARGE
 from certcore.sweep import Session
 from certcore.verify.bound import exact_bound
 from certcore.verify.duals import IntegerDuals, plain_bound, plain_duals
@@ -74,7 +75,7 @@ def check_between(session: Session, threat: ThreatModel, *, attack: bool = True)
         assert answer.duals is not None
         assert excess(program, answer.x) < 1e-6
         value = solver.structure.constant + float(program.objective @ answer.x)
-        assert value - 1e-5 * value <= found.bound <= value + 2 * CLOSE * value
+        assert value - 1e-5 * value <= found.bound <= value + 2 * LARGE.close * value
         assert exact_bound(program, answer.duals.repaired(program)) + solver.structure.constant == found.bound
     return found.status
 
@@ -128,11 +129,11 @@ def test_a_model_that_is_not_finished_is_not_called_optimal(monkeypatch: pytest.
     monkeypatch.setattr(Large, "_take", takes_nothing)
     found = solver._large.solve(solver.program(point), time_limit=60)
     assert found.bound > best.bound
-    assert found.gap > CLOSE
+    assert found.gap > LARGE.close
     assert found.status is Status.FAILED
     answer = solver.solve(point, time_limit=60)
     assert answer.status.is_final
-    assert abs(answer.bound - best.bound) <= 2 * CLOSE * best.bound
+    assert abs(answer.bound - best.bound) <= 2 * LARGE.close * best.bound
 
 
 # Ways out.

@@ -188,8 +188,9 @@ def test_what_knows_four_types_says_nothing_about_a_fifth() -> None:
     assert certify(instance, attr_move=1).certified < 3
     # No points at all over four types: certified whatever happens of those, and of no other.
     bare = Fronts(np.zeros(2, dtype=int), np.array([0, 0]), np.zeros((0, len(FLIPS)), dtype=int))
-    assert bare.certified((9, 9, 9, 9, 0)).all()
-    assert not bare.certified((0, 0, 0, 0, 1)).any()
+    assert bare.certified((9, 9, 9, 9)).all()
+    for other in range(len(FLIPS), len(TYPES)):
+        assert not bare.certified([int(k == other) for k in range(len(TYPES))]).any()
     fallen = Fronts(np.zeros(1, dtype=int), np.array([0, 1]), np.zeros((1, len(FLIPS)), dtype=int))
     assert len(fallen.points) == 1
     assert not fallen.clean.any()
@@ -219,7 +220,7 @@ def test_a_proof_is_checked_and_a_false_one_rejected() -> None:
     false["threat"]["attr_move"] = 6
     false["digest"] = digest_of(false)
     assert not verify_proof(false, instance).accepted
-    assert build_structure(Problem(instance, ThreatModel(attr_move=7)), "tight").types == (4,)
+    assert build_structure(Problem(instance, ThreatModel(attr_move=7)), "tight").types == (TYPES.index("attr_move"),)
     strong = proof | {"format": "certcore-proof-2", "relaxation": "strong"}
     strong["multipliers"] = proof["multipliers"] | {"sets": [], "strong_rows": [], "strong_values": []}
     strong["digest"] = digest_of(strong)

@@ -273,7 +273,7 @@ def test_warm_is_cold(seed: int) -> None:
         return
     steps: list[Program] = []
     for _ in range(4):
-        budgets = (0, int(rng.integers(1, 4)), 0, int(rng.integers(1, 4)))
+        budgets = ThreatModel(attr_del=int(rng.integers(1, 4)), adj_del=int(rng.integers(1, 4))).budgets
         steps.append(Program(structure, budgets, None if sigma is None else int(rng.integers(0, 4))))
     model = HighsModel(steps[0])
     for program in steps:

@@ -10,6 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 from certcore import Instance, ThreatModel
+from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import MAX_BUDGET
 from certcore.program.problem import Problem
 from certcore.program.program import BudgetPoint
@@ -45,7 +46,8 @@ def test_the_same_bound_as_the_whole_program(relaxation: str, with_sigma: bool, 
         solver = solver_of(instance, threat, relaxation)
         large = large_program(solver.structure)
         for step in range(2):
-            move = rng.integers(-2, 3, 4) * step
+            move = np.zeros(len(TYPES), dtype=int)
+            move[:4] = rng.integers(-2, 3, 4) * step
             budgets = tuple(max(0, int(b + m)) if b else 0 for b, m in zip(threat.budgets, move))
             sigma = None if threat.sigma is None else max(0, threat.sigma - 2 * step)
             expected = solver.solve((budgets, sigma), time_limit=60)
@@ -88,7 +90,7 @@ def test_a_stopped_solve_leaves_a_proven_bound(sigma: int | None) -> None:
 def test_further_columns_and_rows() -> None:
     """z ≤ flips / 2 counted once more, and half of the targets: as when all of it is given to the solver at once."""
     solver = solver_of(smoothed_like(3, n=60), ThreatModel(attr_del=6), "tight")
-    program, s = solver.program(((0, 6, 0, 0), None)), solver.structure
+    program, s = solver.program((ThreatModel(attr_del=6).budgets, None)), solver.structure
     n, points = s.columns.count, np.arange(s.columns.points.start, s.columns.points.stop)
     half = np.flatnonzero(s.points.group % 2 == 0)
     spent, counting_bound = np.zeros((2, n + 1), dtype=np.int64)

@@ -11,7 +11,7 @@ import pytest
 import scipy.sparse as sp
 
 from certcore import Graph, GridBase, Instance, Session, Status, ThreatModel, certify, verify_proof
-from certcore.base.division import DivisionBase, PairHash
+from certcore.base.ballots import UNIT, BallotsBase
 from certcore.program.program import Program
 from certcore.solve.engine import Method
 from certcore.solve.highs import HighsModel, Solution
@@ -130,12 +130,11 @@ def test_where_the_solver_fails_attackers_certify_no_less_than_without_their_num
 @pytest.mark.parametrize(
     "given", [{"adj_add": 5}, {"adj_del": 5}, {"adj_add": 3, "adj_del": 3, "local_adj_add": 1}], ids=str
 )
-def test_so_do_attackers_against_division_voting(given: dict[str, Any]) -> None:
+def test_so_do_attackers_against_ballots(given: dict[str, Any]) -> None:
     rng = np.random.default_rng(1)
     edges = rng.integers(0, 60, size=(90, 2))
     graph = Graph.from_edges(60, edges[edges[:, 0] != edges[:, 1]])
-    votes = np.where(rng.random((6, 60)) < 0.2, rng.integers(0, 3, (6, 60)), rng.integers(0, 3, 60))
-    instance = Instance(graph, DivisionBase(votes, 3, PairHash(6, 1)), layers=1)
+    instance = Instance(graph, BallotsBase(rng.integers(0, UNIT, (60, 3)), 2), layers=1, edge_field="messages")
     threat = ThreatModel(**given)
     free = certify(instance, threat, attack=False)
     failed = certify(instance, threat.replace(sigma=3), attack=False, factory=BlindToSigma)
@@ -148,7 +147,7 @@ def test_so_do_attackers_against_division_voting(given: dict[str, Any]) -> None:
 
 @pytest.mark.parametrize("claim", [0.0, -3.0, float("inf"), float("nan")])
 def test_an_integer_solver_that_overstates_is_caught_by_the_attack(claim: float) -> None:
-    """The dual bound of the integer program is the solver's word; a replayed attack disproves a wrong one."""
+    """The dual bound of the integer program is the solver's claim; a replayed attack disproves a wrong one."""
 
     class Boaster(HighsModel):
         def solve(self, **options: Any) -> Solution:

@@ -10,6 +10,7 @@ import os
 import threading
 import time
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from certcore.result.allocation import inadmissible, replay
 from certcore.result.anneal import Annealer
 from certcore.solve.status import Status
 from certcore.solve.strong import StrongSearch
+from certcore.solve.tuning import STRONG
 from certcore.sweep import Session, curve
 from certcore.verify.proof import digest_of, proof_bytes, read_proof
 from tests.checker.cases import accepts, as_seen
@@ -41,7 +43,7 @@ EVERY = 10 if FORGERIES <= 2000 else 1
 
 
 def test_strong_lies_between_the_truth_and_the_tight_bound() -> None:
-    """Every kind of threat model; bounds on the way and attacks stand as well (`python -m tests.soak.strong`)."""
+    """Every kind of threat model; bounds on the way and attacks stand as well (`python -m stress.strong`)."""
     counts = sum((judged(number) for number in range(120)), Counter())
     judged(505)  # costs that leave fewer flips than a point of the front asks for
     for kind in ("one type", "mixed", "anything"):
@@ -72,7 +74,7 @@ def test_with_one_type_strong_is_the_truth_nearly_always() -> None:
 
 def test_a_small_model_with_attackers_is_priced_to_the_tight_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     """Begun with two sites of each type, the model takes in whoever is missing until nothing is lost by it."""
-    monkeypatch.setattr(strong_module, "FIRST_SITES", 2)
+    monkeypatch.setattr(strong_module, "STRONG", replace(STRONG, first_sites=2))
     missing = 0
     for seed, (name, directed) in enumerate([("attr_del", False), ("adj_del", False), ("adj_del", True)] * 2):
         rng = np.random.default_rng(seed)

@@ -13,9 +13,9 @@ from streamlit.testing.v1 import AppTest
 from certcore import Graph, GridBase, Instance, save_instance
 from certcore.common.errors import InputError
 from certcore.export.making import make
+from certcore.figures import ViewSpec
 from certcore.figures.geometry import plateau
 from certcore.figures.paper import paper_file, read_paper
-from certcore.figures.recipe import Recipe
 from certcore.figures.serial import to_json
 from experiments.claims import CLAIMS, EXTENSIONS
 from experiments.pictures import FORMS, mean_lines, shelf
@@ -42,8 +42,12 @@ def one_bundle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def told(at: AppTest) -> list[tuple[str, ...]]:
     """Verdict and sentence of every row on the page."""
     text = " ".join(part.value for part in at.get("html"))
-    found = re.findall(r'<span class="verdict [\w-]+">([\w ]+)</span></td><td>(.*?)<small>', text)
-    return [tuple(html.unescape(re.sub("</?code>", "`", cell)) for cell in row) for row in found]
+    rows = re.findall(r"<tr><td>(.*?)</tr>", text)
+    found = []
+    for row in rows:
+        says = re.match(r"(?:<details><summary>)?(.*?)(?:</summary>|</td>)", row)[1]
+        found.append((re.search(r'class="verdict [\w-]+">([\w ]+)<', row)[1], re.sub("</?code>", "`", says)))
+    return [(verdict, html.unescape(says)) for verdict, says in found]
 
 
 def drawn_as(at: AppTest, key: str) -> str:
@@ -55,22 +59,24 @@ def test_every_claim_is_on_the_page_and_can_be_filtered() -> None:
     assert not at.exception
     assert at.title[0].value == "Paper"
     assert sorted(says for _, says in told(at)) == sorted(claim.says for claim in CLAIMS + EXTENSIONS)
-    counts = dict(re.fullmatch(r"(\d+) (.+)", option).groups()[::-1] for option in at.pills(key="verdict").options)
-    assert sum(map(int, counts.values())) == len(CLAIMS) + len(EXTENSIONS)
-    at.pills(key="verdict").set_value(["corrected"]).run(timeout=60)
-    assert {verdict for verdict, _ in told(at)} == {"corrected"}
-    assert len(told(at)) == int(counts["corrected"])
-    assert at.query_params["verdict"] == "corrected"
+    chips = [int(option.split()[0]) for option in at.pills(key="verdict").options]
+    assert len(chips) == 3
+    assert sum(chips) == len(CLAIMS) + len(EXTENSIONS)
+    at.pills(key="verdict").set_value(["differs"]).run(timeout=60)
+    assert {verdict for verdict, _ in told(at)} == {"differs", "corrected", "bracketed"}
+    assert len(told(at)) == chips[2]
+    assert at.query_params["verdict"] == "differs"
+    one = at_page("the_paper", {"verdict": "corrected"}).run(timeout=60)
+    assert {verdict for verdict, _ in told(one)} == {"corrected"}, "older links name one verdict"
 
 
-def test_no_figure_is_drawn_before_it_is_seen() -> None:
+def test_no_figure_is_drawn_before_it_is_unfolded() -> None:
     at = at_page("the_paper").run(timeout=60)
     assert not at.get("plotly_chart")
     assert not at.dataframe, "the whole table is made when it is opened"
 
 
-def test_a_link_shows_one_figure_with_the_program_it_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(the_paper, "_watcher", lambda: lambda **_: {"seen": 1})
+def test_a_link_shows_one_figure_with_the_program_it_names() -> None:
     link = {"figure": "fig_joint", "drawn": "joint-citeseer-gcn-joint-paper,datasets-tight", "verdict": "differs"}
     at = at_page("the_paper", link).run(timeout=60)
     assert not at.exception
@@ -116,10 +122,10 @@ def test_every_figure_of_the_results_can_be_drawn_in_every_form() -> None:
     for picture in drawn:
         assert picture.caption.endswith(".")
         assert "split" in picture.caption
-        assert picture.figure.recipe is not None
-        assert to_json(make(picture.figure.recipe)) == to_json(picture.figure), "as it is stored"
+        assert picture.figure.spec is not None
+        assert to_json(make(picture.figure.spec)) == to_json(picture.figure), "as it is stored"
     with pytest.raises(InputError, match="expected one of datasets, "):
-        make(Recipe("paper", ("nonsense",)))
+        make(ViewSpec.of("paper", "nonsense"))
 
 
 def test_the_stored_file_is_as_new_as_the_results(tmp_path: Path) -> None:

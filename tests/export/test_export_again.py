@@ -1,4 +1,4 @@
-"""Recipes: attacks as text, figures made again, and what is refused."""
+"""Attacks as text, figures made again, and what is refused."""
 
 from __future__ import annotations
 
@@ -59,10 +59,11 @@ def test_what_the_threat_model_does_not_allow_is_refused(text: str, reason: str)
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["curve", "--vary", "attr_del"], "needs --values"),
-        (["curve", "--values", "0:3"], "needs --vary"),
-        (["curve", "--vary", "attr_del", "--values", "0:2", "--family", "sigma"], "needs --members"),
-        (["front"], "needs --node"),
+        (["curves?x"], "given beside an address"),
+        (["curve", "--family", "tau"], "--family is 'tau'; expected none or local or sigma"),
+        (["curve", "--values", "3:0"], "--values is '3:0'; expected A at most B"),
+        (["front"], "name it by --node N"),
+        (["spiral"], "there is no figure 'spiral'; expected one of curve, "),
         (["front", "--node", "4000"], "no node 4,000"),
         (["votes", "--node", "1"], "votes"),
         (["distribution"], "votes"),
@@ -109,10 +110,10 @@ def test_uneven_values_are_one_file(toy: str, tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) == 9
 
 
-def test_a_figure_made_again_carries_its_recipe(toy: str) -> None:
-    recipe = figures.Recipe("classes", (toy,), threat={"attr_del": 2}, nodes=(3, 9, 14, 20))
-    figure = export.make(recipe)
-    assert figure.recipe == recipe
+def test_a_figure_made_again_carries_its_view(toy: str) -> None:
+    spec = figures.ViewSpec.of("classes", toy, threat=ThreatModel(attr_del=2), targets="3,9,14,20")
+    figure = export.make(spec)
+    assert figure.spec == spec
     assert figure.sizes.sum() == 4
-    again = export.make(figures.from_json(figures.to_json(figure)).recipe)
+    again = export.make(figures.from_json(figures.to_json(figure)).spec)
     assert export.render(again, "csv") == export.render(figure, "csv")

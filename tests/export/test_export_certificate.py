@@ -46,7 +46,7 @@ def test_an_exact_count_tells_what_is_proven(instance) -> None:
     assert (
         text.index(f"{claim.verified_certified:,} of")
         < text.index(f"{claim.certified:,} (")
-        < text.index("solver's word")
+        < text.index("solver's claim")
     )
 
 

@@ -22,10 +22,10 @@ from hypothesis import strategies as st
 from matplotlib._pylab_helpers import Gcf
 from PIL import Image
 
-from certcore import InputError, export, figures
+from certcore import InputError, ThreatModel, export, figures
 from certcore.common.numbers import read_numbers, write_numbers
 from certcore.export.html import _for_script
-from certcore.export.scripts import draw_command
+from certcore.export.scripts import certify_command, draw_command
 from tests.figures.samples import HOSTILE, all_figures, bars, curve, graph
 
 ALL = all_figures()
@@ -178,8 +178,8 @@ def test_file_names_are_plain() -> None:
 
 def test_hostile_names_are_harmless_in_svg_html_and_scripts() -> None:
     line = figures.Line(values=[0, 1], ratio=[1, 0.5], name=HOSTILE)
-    recipe = figures.Recipe("compare", (HOSTILE,), options={"vary": HOSTILE, "values": [0], "names": [HOSTILE]})
-    figure = figures.CurveFigure(lines=(line,), title=HOSTILE, name=HOSTILE, x_label=HOSTILE, recipe=recipe)
+    spec = figures.ViewSpec.of("compare", HOSTILE, vary=HOSTILE, values=[0], names=[HOSTILE])
+    figure = figures.CurveFigure(lines=(line,), title=HOSTILE, name=HOSTILE, x_label=HOSTILE, spec=spec)
     root = ET.fromstring(export.render(figure, "svg", title=True))
     assert not [e for e in root.iter() if e.tag.endswith(("script", "foreignObject", "image"))]
     page = export.render(figure, "html").decode()
@@ -218,29 +218,28 @@ def _environment() -> dict[str, str]:
 
 
 def test_commands_are_quoted_and_complete() -> None:
-    recipe = figures.Recipe(
-        "curve",
-        ("my files/$(rm -rf x).npz",),
-        threat={
-            "attr_add": 2, "attr_del": 0, "adj_add": 0, "adj_del": 3, "sigma": 0, "protected": [4, 5, 6, 9],
-            "local": {"mode": "relative", "attr_add": "1/4", "attr_del": None, "adj_add": None, "adj_del": None},
-            "node_costs": [1, 2, 1],
-        },
-        targets="class:3",
-        relaxation="paper",
-        base_rule="multiclass",
-        options={"vary": "attr_del", "values": range(0, 21, 5), "log": True, "paper": False},
+    threat = ThreatModel(
+        attr_add=2, adj_del=3, sigma=0, protected=[4, 5, 6, 9], local_attr_add="1/3", local_mode="relative",
+        node_costs=[1, 2, 1],
     )  # fmt: skip
-    assert draw_command(recipe, "a b.csv") == (
-        "python -m certcore draw curve 'my files/$(rm -rf x).npz' --attr-add 2 --adj-del 3 --local-attr-add 1/4 "
-        "--local-mode relative --sigma 0 --protect 4:6,9 --node-costs 1,2,1 --targets class:3 --relaxation paper "
-        "--base-rule multiclass --vary attr_del --values 0:20:5 --log -o 'a b.csv'"
+    spec = figures.ViewSpec.of(
+        "curve", "my files/$(rm -rf x).npz", threat=threat, targets="class:3", relaxation="paper", rule="multiclass",
+        vary="attr_del", values=range(0, 21, 5), log=True, paper=False,
+    )  # fmt: skip
+    assert draw_command(spec, "a b.csv") == (
+        "python -m certcore draw 'curves?instance=my%20files/%24%28rm%20-rf%20x%29.npz&attr_add=2&adj_del=3"
+        "&local=relative&share_attr_add=1/3&sigma=0&targets=class&class=3&relaxation=paper&rule=multiclass&protect=4:6,9"
+        "&node_costs=1,2,1&vary=attr_del&values=0:20:5&log=1' -o 'a b.csv'"
     )
-    chosen = dataclasses.replace(recipe, targets=None, nodes=(3, 5))
-    figure = figures.CurveFigure(lines=curve(3).lines, recipe=chosen)
-    assert "--targets 3,5 " in export.render(figure, "command").decode()
-    assert "nodes=[3, 5]" in export.render(figure, "python").decode()
-    assert figures.from_json(figures.to_json(figure)).recipe is not None
+    assert certify_command(spec, 2.5) == (
+        "python -m certcore certify 'my files/$(rm -rf x).npz' --attr-add 2 --adj-del 3 --local-attr-add 1/3 "
+        "--local-mode relative --sigma 0 --protect 4:6,9 --node-costs 1,2,1 --targets class:3 --relaxation paper "
+        "--base-rule multiclass --time-limit 2.5"
+    )
+    figure = figures.CurveFigure(lines=curve(3).lines, spec=spec)
+    assert spec.query() in export.render(figure, "command").decode()
+    assert repr(spec.query()) in export.render(figure, "python").decode()
+    assert figures.from_json(figures.to_json(figure)).spec == spec
 
 
 def test_a_figure_that_no_command_makes_offers_none() -> None:
@@ -248,8 +247,8 @@ def test_a_figure_that_no_command_makes_offers_none() -> None:
     assert "command" not in [format.key for format in export.formats(figure)]
     with pytest.raises(InputError, match="no command"):
         export.render(figure, "command")
-    each = figures.Recipe("curve", ("x.npz",), threat={"local": {"mode": "absolute", "attr_del": [1, 2]}})
-    assert "command" not in [format.key for format in export.formats(dataclasses.replace(figure, recipe=each))]
+    each = figures.ViewSpec.of("curve", "x.npz", threat=ThreatModel(local_attr_del=list(range(60_000))))
+    assert "command" not in [format.key for format in export.formats(dataclasses.replace(figure, spec=each))]
 
 
 def test_lists_and_ranges_of_values_are_read_and_written() -> None:
@@ -279,4 +278,4 @@ def test_a_curve_says_why_models_that_ignore_edges_are_drawn_across_it() -> None
     for lines, said in (((ours,), False), ((ours, control), True)):
         figure = figures.CurveFigure(lines=lines)
         for kind in ("html", "latex"):
-            assert ("The lines across are models that ignore edges" in export.render(figure, kind).decode()) == said
+            assert ("The lines across are other models" in export.render(figure, kind).decode()) == said

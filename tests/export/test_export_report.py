@@ -36,6 +36,7 @@ from certcore.common.rounding import share_down
 from certcore.export.curve_range import curve_values
 from certcore.export.report import build_report, default_threat
 from certcore.export.report_page import report_html
+from certcore.figures import ViewSpec
 from certcore.result.states import TargetState
 from tests.export.instances import small_instance
 from tests.pages import toys
@@ -155,7 +156,8 @@ def test_commands_of_a_report_write_its_numbers(written: Path, tmp_path: Path, m
     lines = (written / "out" / "commands.sh").read_text().splitlines()[1:]
     commands = [shlex.split(line) for line in lines]
     assert commands[0][3] == "certify"
-    assert {command[4] for command in commands[1:]} == {"curve", "map", "classes", "graph", "base"}
+    kinds = {ViewSpec.from_query(command[4]).kind for command in commands[1:]}
+    assert kinds == {"curve", "map", "classes", "graph", "base"}
     monkeypatch.chdir(tmp_path)
     for command in commands:
         assert command[:3] == ["python", "-m", "certcore"]
@@ -197,9 +199,10 @@ def test_a_report_can_be_zipped_in_memory_and_cancelled() -> None:
     assert report.provenance["instance_digest"] == instance.digest
     names = [figure.name for figure in report.figures]
     assert names == ["curve-attr_del", "graph", "graph-relaxed", "base-attr_del"]
-    assert "--targets" not in "".join(report.commands)
+    assert "targets" not in "".join(report.commands)
     chosen = export.build_report(instance, ThreatModel(attr_del=2, targets=[1, 4]), quick=True)
-    assert all("--targets 1,4" in command for command in chosen.commands)
+    assert all("targets=chosen&nodes=1,4" in command for command in chosen.commands[1:])
+    assert "--targets 1,4" in chosen.commands[0]
     stopped = threading.Event()
     stopped.set()
     with pytest.raises(InputError, match="cancelled"):
@@ -294,9 +297,9 @@ def test_the_command_of_a_report_has_its_time_limit() -> None:
     assert report.commands[0].endswith("--attr-del 2 --relaxation exact --time-limit 7")
 
 
-def test_a_report_on_votes_over_groups_shows_models_that_ignore_edges() -> None:
+def test_a_report_on_ballots_shows_models_that_ignore_edges() -> None:
     """With one sentence why, on the page and in every file of the curve; not where other labels are counted too."""
-    instance, threat = toys.division_instance(), ThreatModel(adj_add=3)
+    instance, threat = toys.ballots_instance(), ThreatModel(adj_add=3)
     report = export.build_report(instance, threat, targets="correct:test", quick=True)
     (drawn,) = (figure for figure in report.figures if isinstance(figure, figures.CurveFigure))
     assert [line.name for line in drawn.lines if line.kind == "control"] == ["MLP without edges"]

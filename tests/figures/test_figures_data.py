@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from certcore import InputError, figures
 from certcore.common.statistics import average_radius
+from certcore.domain.perturbations import TYPES
 from certcore.figures import escape, geometry
 from tests.figures.samples import HOSTILE, FakeCurve, all_figures, contour, curve
 
@@ -175,11 +176,13 @@ def test_a_family_shows_a_common_naive_line_once() -> None:
 
 
 def test_front_is_cut_at_what_the_node_receives() -> None:
-    points = np.array([[1, 0, 0, 0], [0, 3, 0, 0], [0, 1, 0, 2], [0, 4, 0, 0]])
-    here = figures.front_figure(points, "attr_add", "attr_del", received=(0, 1, 0, 1))
+    points = np.zeros((4, len(TYPES)), dtype=int)
+    points[:, :4] = [[1, 0, 0, 0], [0, 3, 0, 0], [0, 1, 0, 2], [0, 4, 0, 0]]
+    rest = (0,) * (len(TYPES) - 4)
+    here = figures.front_figure(points, "attr_add", "attr_del", received=(0, 1, 0, 1, *rest))
     assert here.points.tolist() == [[0, 3], [1, 0]]
     assert here.attacked is False
-    more = figures.front_figure(points, "attr_add", "attr_del", received=(0, 1, 0, 2))
+    more = figures.front_figure(points, "attr_add", "attr_del", received=(0, 1, 0, 2, *rest))
     assert more.points.tolist() == [[0, 1], [1, 0]]
     assert more.attacked is True
 

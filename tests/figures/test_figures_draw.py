@@ -14,6 +14,7 @@ from certcore import figures
 from certcore.figures import style
 from certcore.figures.latex import standalone
 from certcore.figures.matplotlib_figure import printing
+from certcore.figures.print_style import PrintStyle
 from certcore.figures.tabular import tabular
 from tests.figures.samples import HOSTILE, all_figures, bars, contour, curve, graph
 
@@ -159,7 +160,7 @@ def test_large_graphs_are_drawn_by_webgl_small_ones_are_not() -> None:
 @pytest.mark.parametrize("name", ALL)
 def test_latex_is_well_formed(name: str) -> None:
     if ALL[name].has_latex:
-        check_latex(standalone(ALL[name], title=True))
+        check_latex(standalone(ALL[name], PrintStyle(title=True)))
     check_latex(tabular(ALL[name]))
 
 

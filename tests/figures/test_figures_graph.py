@@ -11,6 +11,7 @@ import pytest
 
 from certcore import ThreatModel, certify, export, figures
 from certcore.common.errors import InputError
+from certcore.domain.perturbations import TYPES
 from certcore.figures import matplotlib_figure
 from certcore.figures.geometry import GRAPH_ASPECT, graph_places
 from certcore.figures.kinds import graph_nodes, graph_sites
@@ -19,7 +20,7 @@ from certcore.figures.style import BLACK, CLOSENESS, CORRECTNESS, LOST_COLOUR, S
 from certcore.figures.tabular import tabular
 from certcore.result.attack_effects import NO_TARGET
 from certcore.result.states import TargetState
-from pages.canvas import view
+from certcore.workbench import parts as view
 from tests.pages.toys import votes_instance
 
 #: Top left, top right, bottom left, and one inside: as canvases count, downwards.
@@ -39,11 +40,11 @@ def _on_screen(width: float, height: float) -> np.ndarray:
     packed = json.dumps(view.pack(view.fitted(CORNERS), np.uint16))
     code = f"""{view.script()}
 const panel = Object.create(Panel.prototype);
-const graph = {{ aspect: {GRAPH_ASPECT}, xy: decode({packed}, Uint16Array) }};
+const graph = {{ n: 4, aspect: {GRAPH_ASPECT}, xy: decode({packed}, Uint16Array) }};
 const room0 = {{ left: 0, top: 0, right: {width}, bottom: {height} }};
 Object.assign(panel, {{ width: {width}, height: {height}, room0, owner: {{ graph, zoom: 1, panX: 0, panY: 0 }} }});
 console.log(JSON.stringify([0, 1, 2, 3].map((node) => panel.place(node))));"""
-    done = subprocess.run([node, "-e", code], capture_output=True, text=True, check=True)
+    done = subprocess.run([node, "-"], input=code, capture_output=True, text=True, check=True)
     places = np.array(json.loads(done.stdout))
     return np.column_stack([places[:, 0], -places[:, 1]])
 
@@ -122,11 +123,14 @@ def _family(count: int, groups: int, band: bool = False) -> figures.CurveFigure:
 def _legends(figure: figures.CurveFigure) -> list[str]:
     """What the legends say on the screen, in print and in LaTeX."""
     screen = " ".join(str(t.name) for t in figures.plotly(figure).data if t.showlegend is not False)
-    printed = " ".join(" ".join(t.get_text().split()) for t in figures.matplotlib(figure).legends[0].get_texts())
-    return [screen, printed, export.render(figure, "latex").decode()]
+    sheet = figures.matplotlib(figure)
+    printed = [" ".join(t.get_text().split()) for legend in sheet.legends for t in legend.get_texts()]
+    # Where labels stand at the lines there is no legend, and marks are told apart by these.
+    return [screen, *([" ".join(printed)] if printed else []), export.render(figure, "latex").decode()]
 
 
 def test_the_band_is_in_the_legend() -> None:
+    assert len(_legends(_family(10, 1, band=True))) == 3, "a band is explained in print too"
     for legend in _legends(_family(10, 1, band=True)):
         assert "one sample deviation over splits" in legend
     for legend in _legends(_family(10, 1)):
@@ -238,7 +242,8 @@ def _hub(**more: object) -> figures.GraphFigure:
     spent[3] = 2
     return figures.GraphFigure(
         positions=places, edges=edges, state=[4] * len(places), deleted=edges[:6], amount=[1] * 6, spent=spent,
-        spent_kind=[0] * len(places), tally=[[1, 2, 5], [0, 0, 0], [0, 0, 0], [6, 6, 7]],
+        spent_kind=[0] * len(places),
+        tally=[[1, 2, 5], [0, 0, 0], [0, 0, 0], [6, 6, 7], *[[0, 0, 0]] * (len(TYPES) - 4)],
         links=[[3, 3, 0], [4, 5, 6], [4, 5, 7]], lost=[0, 6, 7],
         names=[f"paper {k}" for k in range(len(places))], **more
     )  # type: ignore[arg-type]  # fmt: skip

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certcore.figures.style import CLASSES, RAMP, TOKENS
+from certcore.figures.style import CLASSES, COMPARED, RAMP, TOKENS
 
 SCHEMES = ("light", "dark")
 #: Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
@@ -66,6 +66,16 @@ def test_parts_of_the_bar_are_told_apart_by_every_eye(scheme: str) -> None:
     assert nearest(parts) >= 22
     # Squares in the colour of what is lost stand among circles in the colours of classes.
     assert nearest([of("lost", scheme)], [getattr(one, scheme) for one in CLASSES[:-1]]) >= 26
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_names_of_compared_models_can_be_read_and_are_never_in_the_colour_of_what_is_lost(scheme: str) -> None:
+    colours = [getattr(token, scheme) for token, _ in COMPARED]
+    assert all(contrast(colour, of("paper", scheme)) >= 4.5 for colour in colours)
+    assert nearest(colours[:3]) >= 20
+    lost = lab(of("lost", scheme), "normal")
+    assert min(float(np.linalg.norm(lab(colour, "normal") - lost)) for colour in colours) >= 30
+    assert len({dash for _, dash in COMPARED}) == len(COMPARED), "dashes tell them apart without colour"
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

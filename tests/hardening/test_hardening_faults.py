@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.soak.faults import faults, together
+from stress.faults import faults, together
 
 
 @pytest.mark.parametrize("name", ["sweep", "upload", "threshold cache"])

@@ -24,9 +24,9 @@ from certcore.sweep import Session
 from pages.background.jobs import Job, Pool
 from pages.server import health, log
 from pages.state.state import SHARED, parse_nodes
+from stress.load import BUNDLES, ROOT, Server, expected, load, probe_links
+from stress.tab import Tab
 from tests.hardening.mutate import NUMBERS, TEXTS
-from tests.soak.load import BUNDLES, ROOT, Server, expected, load, probe_links
-from tests.soak.tab import Tab
 from tests.waiting import until
 
 BUNDLE = ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz"
@@ -296,12 +296,36 @@ def test_a_page_whose_work_was_given_up_asks_again(monkeypatch: pytest.MonkeyPat
         task = work.ask("certificate", "key", lambda job: job.cancel.wait(0.2) or "the number", "Solving")
         work.line(task, "done")
         st.write(task.result if task.fresh else "nothing yet")
+        work.watch()
 
     fickle = Fickle(workers=1)
     monkeypatch.setattr("pages.background.work.pool", lambda: fickle)
     shown = AppTest.from_function(page, default_timeout=30).run()
     assert not shown.exception
     assert [element.value for element in shown.markdown] == ["done", "the number"]
+
+
+def test_one_question_for_everything_that_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A page with several lines of work asks about all of them at once, and shows how far each is."""
+    import streamlit
+
+    def page() -> None:
+        from pages.background import work
+
+        for slot in ("one", "two", "three"):
+            work.line(work.ask(slot, slot, lambda job: job.cancel.wait(20), f"Work {slot}", patience=0.05))
+        work.watch()
+
+    asked, fragment = [], streamlit.fragment
+    monkeypatch.setattr(streamlit, "fragment", lambda *a, **k: asked.append(k) or fragment(*a, **k))
+    pool = Pool(workers=2)
+    monkeypatch.setattr("pages.background.work.pool", lambda: pool)
+    shown = AppTest.from_function(page, default_timeout=30).run()
+    assert not shown.exception
+    assert len(asked) == 1
+    assert len([block for block in shown.markdown if "Work" in block.value or "its turn" in block.value]) == 3
+    assert [button.label for button in shown.button] == ["Cancel"] * 3
+    pool.close()
 
 
 def test_what_was_cancelled_is_not_shown_for_another_instance(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -328,7 +352,7 @@ def test_what_was_cancelled_is_not_shown_for_another_instance(monkeypatch: pytes
     work.cancel("certificate")
     job = state["_jobs"]["certificate"]
     assert job.finished.wait(5)
-    work._poll("certificate")
+    work._poll({"certificate": (None, "")})
     assert work.ask("certificate", "b1", until_told, "B", same="B", patience=0.1).result == "weaker"
     back = work.ask("certificate", "a2", until_told, "A", same="A", patience=0.1)
     assert back.running

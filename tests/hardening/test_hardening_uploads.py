@@ -21,7 +21,7 @@ from websockets.sync.client import ClientConnection, connect
 
 from pages.server import login, uploads
 from pages.server.health import PASSWORD, rerun
-from tests.soak.load import Server
+from stress.load import Server
 
 SECRET = "open sesame"
 MB = uploads.MB

@@ -12,7 +12,7 @@ import pytest
 
 import certcore
 from certcore import InputError, Instance, ThreatModel, certify, messages
-from certcore.base.division import DivisionBase
+from certcore.base.ballots import BallotsBase
 from certcore.cli import main
 from certcore.common.rounding import share_down
 from certcore.export import build_report
@@ -22,7 +22,7 @@ from certcore.program.relaxation import Relaxation
 from pages.parts import headline
 from pages.server.health import GUARANTEE
 from pages.state.state import View
-from tests.pages.toys import division_instance, grid_instance
+from tests.pages.toys import ballots_instance, grid_instance
 
 
 @pytest.fixture(scope="module")
@@ -118,13 +118,13 @@ def test_a_previous_certificate_about_all_labels_is_no_accuracy(instance: Instan
 
 @pytest.mark.parametrize("reads", [False, True])
 def test_attributes_that_may_change_do_not_stay_as_they_are(reads: bool) -> None:
-    """Votes over groups of edges under budgets for both: the remark must not take back what the promise names."""
-    plain = division_instance()
-    assert isinstance(plain.base, DivisionBase)
+    """Ballots under budgets for both: the remark must not take back what the promise names."""
+    plain = ballots_instance()
+    assert isinstance(plain.base, BallotsBase)
     instance = dataclasses.replace(plain, base=dataclasses.replace(plain.base, weights_read_edges=reads))
     for attributes, threat in ((False, ThreatModel(adj_del=1)), (True, ThreatModel(attr_del=1, adj_del=1))):
         said = str(messages.statement(instance, certify(instance, threat)))
-        assert ("1 attribute deletion" in said) == attributes
-        assert bool(re.search(r"Attributes (and weights )?stay as they are", said)) == (not attributes)
+        assert ("up to 1 node shows" in said) == attributes
+        assert bool(re.search(r"Attributes of the graph (and weights )?stay as they are", said)) == (not attributes)
         assert ("not covered" in said) == reads
         assert ("Attributes are changed after training only" in said) == (attributes and not reads)

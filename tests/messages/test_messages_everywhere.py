@@ -171,7 +171,7 @@ def test_the_verified_number_comes_first(
     text = out(capsys, "certify", file, "--attr-del", "4", "--relaxation", "exact")
     first = text.splitlines()[0]
     assert first.index(f"{claim.verified_certified} of {claim.targets}") < first.index(f"at least {claim.certified} ")
-    assert "solver's word" in first
+    assert "solver's claim" in first
     status = next(line for line in text.splitlines() if line.startswith("status"))
     assert "proven" not in status
     assert "verified" in status
@@ -237,7 +237,7 @@ def test_what_only_the_file_says_is_told_as_such() -> None:
         said = messages.guarantee(instance, certify(instance, threat))
         assert messages.confidence(instance) == told
         assert set(told.pieces) < set(said.pieces)
-        assert not {"confidence.sampled", "confidence.division"} & set(said.keys)
+        assert not {"confidence.sampled", "confidence.ballots"} & set(said.keys)
 
 
 def test_hit_and_lost_are_two_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

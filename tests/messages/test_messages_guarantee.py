@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certcore import Certificate, Graph, Instance, Status, ThreatModel, certify, messages
-from certcore.base.division import DivisionBase, PairHash
-from certcore.domain.perturbations import LABELS, TYPES
-from certcore.program.problem import by_division
+from certcore.base.ballots import UNIT, BallotsBase
+from certcore.domain.perturbations import FLIPS, LABELS, TYPES
+from certcore.messages.ballots import rewritten
 from certcore.result.attack_effects import NEVER, reach
 from certcore.result.influence import influence
 from certcore.result.partition import partition_of
@@ -28,15 +28,15 @@ VOTES = votes_instance()
 HEADS = {key for key in messages.SENTENCES if key.startswith("guarantee.") and key != "guarantee.subject"}
 
 
-def divided(rng: np.random.Generator) -> Instance:
-    """Votes over groups of edges."""
-    n, groups = int(rng.integers(3, 9)), int(rng.integers(1, 4))
+def shown(rng: np.random.Generator) -> Instance:
+    """Ballots."""
+    n = int(rng.integers(3, 9))
     edges = rng.integers(0, n, size=(2 * n, 2))
-    votes = rng.integers(-1, 2, size=(groups, n))
-    base = DivisionBase(votes, 2, PairHash(groups), weights_read_edges=bool(rng.random() < 0.5))
-    rule = str(rng.choice(["messages", "degrees"]))
-    graph = Graph.from_edges(n, edges[edges[:, 0] != edges[:, 1]])
-    return Instance(graph=graph, base=base, layers=int(rng.integers(1, 3)), edge_field=rule)
+    ballots = rng.integers(0, 2, (n, 2)) * UNIT
+    base = BallotsBase(ballots, int(rng.integers(1, 3)), weights_read_edges=bool(rng.random() < 0.5))
+    attributes = np.tile(np.array([[0, 0, 0, 0, 1, 1, 1, 1]], np.int8), (n, 1))
+    graph = Graph.from_edges(n, edges[edges[:, 0] != edges[:, 1]], attributes)
+    return Instance(graph=graph, base=base, layers=1, edge_field="messages")
 
 
 def drawn(seed: int) -> tuple[Instance, Certificate]:
@@ -44,7 +44,7 @@ def drawn(seed: int) -> tuple[Instance, Certificate]:
     rng = np.random.default_rng(seed)
     instance = VOTES if rng.random() < 0.1 else random_instance(rng)
     if rng.random() < 0.2:
-        instance = divided(rng)
+        instance = shown(rng)
     meta: dict[str, Any] = {
         "dataset": str(rng.choice(["citeseer", "a*b_`c`", ""])),
         "types": str(rng.choice(["attr", "convex"])),
@@ -52,8 +52,11 @@ def drawn(seed: int) -> tuple[Instance, Certificate]:
     instance = dataclasses.replace(instance, meta=meta)
     threat = random_threat(rng, instance, additions=bool(rng.random() < 0.15))
     if rng.random() < 0.3:  # a type that the base certificate does not cover
-        kind = str(rng.choice(TYPES))
+        kind = str(rng.choice(FLIPS))
         threat = threat.replace(**{kind: int(rng.integers(1, 4))})
+    if isinstance(instance.base, BallotsBase) and rng.random() < 0.5:
+        new = {"inject": int(rng.integers(1, 4)), "inject_edges": int(rng.integers(1, 3))}
+        threat = threat.replace(**new, adj_add=0, adj_del=0)
     if rng.random() < 0.15:
         threat = threat.replace(**dict.fromkeys(TYPES, 0))
     if rng.random() < 0.1:
@@ -63,7 +66,7 @@ def drawn(seed: int) -> tuple[Instance, Certificate]:
             **(dict.fromkeys((f"local_{t}" for t in TYPES), None) | {"local_attr_del": "0.29"}), local_mode="relative"
         )
     relaxation = str(rng.choice(["tight", "paper", "exact"]))
-    if relaxation == "paper" and isinstance(instance.base, DivisionBase):
+    if relaxation == "paper" and isinstance(instance.base, BallotsBase):
         relaxation = "tight"
     cancel = threading.Event()
     if rng.random() < 0.15:
@@ -81,7 +84,7 @@ def drawn(seed: int) -> tuple[Instance, Certificate]:
 
 
 def attackable(threat: ThreatModel) -> bool:
-    return any(threat.budgets) and threat.sigma != 0
+    return any(threat.budgets) and (threat.sigma != 0 or threat.inject > 0)
 
 
 def head_of(c: Certificate) -> str:
@@ -116,21 +119,29 @@ def test_sentences_agree_with_the_certificate(seed: int) -> None:
         share = Fraction(re.findall(r"\(([\d.]+) %\)", text)[0])
         assert 0 <= Fraction(100 * c.verified_certified, c.targets) - share < Fraction(1, 10)
     promised = bool(c.certified and c.targets)
-    assert ("attacker.any" in said.keys) == (attackable(c.threat) and promised)
+    assert bool({"attacker.any", "attacker.new"} & set(said.keys)) == (attackable(c.threat) and promised)
     assert ("attacker.none" in said.keys) == (not attackable(c.threat) and promised)
-    votes = isinstance(instance.base, DivisionBase)
-    how = "division" if votes else "sampled" if "votes" in instance.base.arrays() else "given"
+    votes = isinstance(instance.base, BallotsBase)
+    how = "ballots" if votes else "sampled" if "votes" in instance.base.arrays() else "given"
     assert [key for key in said.keys if key.startswith("confidence.")] == [f"confidence.{how}"] * promised
     if how == "given":  # deterministic only according to the file
         assert messages.confidence(instance) == messages.SENTENCES["confidence.given"].message(
             instance.meta["types"] == "convex"
         )
     if attackable(c.threat) and c.targets:
+        shown = rewritten(instance, c.threat) if promised else None
+        assert (f"up to {shown} node" in text) == (shown is not None and shown > 0)
+        assert (f"up to {c.threat.inject} new node" in text) == (c.threat.inject > 0)
         for kind, budget in zip(TYPES, c.threat.budgets):
+            if kind == "inject" or (shown is not None and kind in ("attr_add", "attr_del")):
+                continue
             told = re.search(rf"([\d,]+) {LABELS[kind].removesuffix('s')}s?( and|,| in the whole graph)", text)
             assert (told is not None) == (budget > 0)
             assert told is None or int(told[1].replace(",", "")) == budget
-        assert ("control of" in text) == (c.threat.sigma is not None)
+        # Where nothing else is limited by σ, it is how many nodes show what they like.
+        told_so = promised and (shown is not None or c.threat.inject) and not any(c.threat.budgets[2:4])
+        flips = c.threat.attr_add + c.threat.attr_del > 0 and shown is None
+        assert ("control of" in text) == (c.threat.sigma is not None and (flips or not told_so))
         assert ("protected node" in text) == (len(c.threat.protected) > 0)
 
     remarks = {key for remark in messages.remarks(instance, c.threat) for key in remark.keys}
@@ -138,12 +149,11 @@ def test_sentences_agree_with_the_certificate(seed: int) -> None:
     assert ("remark.uncovered" in remarks) == bool(missing)
     fields = instance.edge_field == "messages" and not c.threat.adj_add and not instance.base.global_fields
     assert ("remark.messages" in remarks) == (fields and c.threat.adj_del > 0 and not votes)
-    edges = votes and c.threat.adj_add + c.threat.adj_del > 0
+    edges = votes and c.threat.adj_add + c.threat.adj_del + c.threat.inject > 0
     blind = votes and not instance.base.facts["weights_read_edges"]
-    assert ("remark.division.poisoning" in remarks) == (edges and blind), "only weights that never read an edge"
-    assert ("remark.division.evasion" in remarks) == (edges and not blind)
-    assert ("remark.division.rule" in remarks) == (edges and instance.edge_field == "messages")
-    assert ("majority vote" in text) == (votes and c.targets > 0)
+    assert ("remark.ballots.poisoning" in remarks) == (edges and blind), "only weights that never read an edge"
+    assert ("remark.ballots.evasion" in remarks) == (edges and not blind)
+    assert ("sums the ballots" in text) == (votes and c.targets > 0)
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -157,7 +167,7 @@ def test_nothing_unverified_is_called_proven(seed: int) -> None:
     first = limit.split()[2]
     assert int(first.split(".")[0].replace(",", "")) == c.targets - c.verified_certified, "what is proven comes first"
     assert limit.count("proven") == 1
-    assert ("word" in limit) == (c.unproven > 0)
+    assert ("claim" in limit) == (c.unproven > 0)
     short, meaning = messages.bracket(c)
     low, high = short.split(" … ")
     assert int(high.replace(",", "")) == c.targets - c.verified_certified
@@ -200,13 +210,28 @@ def test_nothing_shorter_claims_more(seed: int) -> None:
     told = {key.split(".")[-1] for one in messages.short_remarks(instance, c.threat) for key in one.keys}
     wanted = {
         "uncovered": "remark.uncovered",
-        "weights": "remark.division.evasion",
-        "attributes": "remark.division.poisoning",
+        "weights": "remark.ballots.evasion",
+        "attributes": "remark.ballots.poisoning",
     }
     assert {name for name, key in wanted.items() if key in long} == told - {"means"}, "no remark is lost"
-    assert ("means" in told) == bool(long & {"remark.messages", "remark.division.rule"})
+    assert ("means" in told) == ("remark.messages" in long)
 
     before = int((c.states(instance.base.fronts()) == TargetState.BEFORE).sum())
+    changed = seed % (1 + max(0, (c.attack_found or 0) - before))
+    both = messages.short_head(c.threat, c.verified_certified, c.targets, asked, changed)
+    assert ("short.worst" in both.keys) == promised, "both sides are told where something is proven, and nowhere else"
+    if promised:
+        low, high, of = re.findall(r"([\d,]+) to ([\d,]+) of ([\d,]+)", str(both).replace("labels", ""))[-1]
+        assert [int(n.replace(",", "")) for n in (low, high, of)] == [c.verified_certified, c.targets - changed, whole]
+        for share, exact, up in zip(
+            re.findall(r"([\d.]+) %", str(both)), (c.verified_certified, c.targets - changed), (0, 1)
+        ):
+            assert 0 <= (Fraction(share) - Fraction(100 * exact, whole)) * (1 if up else -1) < Fraction(1, 10)
+    with_changed = partition_of(c, before, asked, 0, changed)
+    assert (with_changed.asked, with_changed.changed) == (whole, changed)
+    assert min(dataclasses.astuple(with_changed)) >= 0
+    assert messages.short_open(c, with_changed) == messages.short_open(c, partition_of(c, before, asked))
+
     parts = partition_of(c, before, asked)
     assert min(dataclasses.astuple(parts)) >= 0
     assert parts.asked == whole, "the parts of the bar add up"
@@ -218,6 +243,21 @@ def test_nothing_shorter_claims_more(seed: int) -> None:
     most = c.targets - c.verified_certified - before
     assert ("Settled" in said) == (c.attack is not None and c.attack_found == c.targets - c.verified_certified)
     assert "Settled" in said or f"more than {most:,}." in said
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 40)), min_size=1, max_size=5))
+def test_most_is_said_of_the_largest_proven_share_alone(counts: list[tuple[int, int]]) -> None:
+    proven = {f"M{k}": (min(certified, of), of) for k, (certified, of) in enumerate(counts)}
+    said = messages.short_most(proven, "10 deletions")
+    shares = {one: Fraction(certified, of) if of else Fraction(0) for one, (certified, of) in proven.items()}
+    best = {one for one, share in shares.items() if share == max(shares.values())}
+    if not max(shares.values()):
+        assert said.keys == ("short.none_proven",)
+        return
+    assert set(re.findall(r"M\d", str(said))) == best, "and of all who share it"
+    assert str(said).startswith("Most is proven" if len(best) == 1 else "As much is proven")
+    told = Fraction(re.findall(r"([\d.]+) %", str(said))[0])
+    assert 0 <= 100 * max(shares.values()) - told < Fraction(1, 10), "never rounded up"
 
 
 @given(st.integers(0, 2**32 - 1))
@@ -238,9 +278,9 @@ def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
         assert (found is None) == (c.attack is None)
         received = None if found is None else found.received
         told = messages.state_words(instance, c, node, received)
-        votes = by_division(instance, c.threat)
-        own = votes and states[node] in (TargetState.LOST, TargetState.UNDECIDED)
-        assert told.keys[0] == f"node.{'votes.' if own else ''}{TargetState(states[node]).name.lower()}"
+        ballots = isinstance(instance.base, BallotsBase)
+        changed = ballots and states[node] == TargetState.LOST
+        assert told.keys[0] == f"node.{'changed' if changed else TargetState(states[node]).name.lower()}"
         if found is None:
             continue
         spent = np.array([table[f"spent_{kind}"][node] for kind in TYPES], dtype=float)
@@ -250,15 +290,11 @@ def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
             assert found.received == tuple(inside[node].astype(float))
         at_nodes = np.sum([amounts for _, amounts in found.at_nodes], axis=0) if found.at_nodes else np.zeros(4)
         assert np.array_equal(at_nodes[:2], found.received[:2])
-        if votes:  # several flips may change the same vote
-            assert found.of_votes
-            assert len(found.at_edges) >= found.received[2] + found.received[3]
-        else:
-            assert len(found.at_edges) == found.received[2] + found.received[3]
+        assert len(found.at_edges) == found.received[2] + found.received[3] + found.received[TYPES.index("inject")]
         assert all(states[other] == TargetState.LOST for other in found.helps_to_break)
         keys = {key for one in messages.node_words(found, str) for key in one.keys}
         assert ("node.hit" in keys) == found.hit
-        assert ("node.votes.received" if votes else "node.received") in keys or not any(found.received)
+        assert "node.received" in keys or not any(found.received)
         assert ("node.helps" in keys) == bool(found.helps_to_break)
         counted = states[node] in (TargetState.LOST, TargetState.UNDECIDED, TargetState.ALONE)
         assert ("node.one_more" in keys) == (counted and found.margin != NEVER)
@@ -266,7 +302,9 @@ def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
             told_by_all = reach(instance, c)
             assert told_by_all is not None
             assert found.margin == told_by_all.margin[told_by_all.targets == node][0], "which is enumerated elsewhere"
-            assert (found.margin == 0) == (states[node] == TargetState.LOST)
+            # Against ballots labels are computed again: one that an attack could change may stay.
+            assert found.margin == 0 or states[node] != TargetState.LOST
+            assert ballots or found.margin > 0 or found.margin == NEVER or states[node] == TargetState.LOST
 
 
 @given(st.integers(0, 2**32 - 1))

@@ -58,6 +58,20 @@ def test_by_chance_alone_hardly_any_label_is_called_changed():
     assert mistakes <= 30  # 15 expected at most
 
 
+def test_whichever_targets_are_chosen_the_same_labels_have_changed():
+    """All nodes are tested together, so nobody can choose targets afterwards until something is sure."""
+    instance, _ = case()
+    n, classes = instance.base.votes.shape
+    rng = np.random.default_rng(0)
+    votes = rng.multinomial(60, np.full(classes, 1 / classes), size=n)
+    whole = count_changed(instance, np.arange(n), votes, "0.3", plain=False)
+    alone = [bool(count_changed(instance, np.array([i]), votes, "0.3", plain=False).changed[0]) for i in range(n)]
+    assert alone == whole.changed.tolist()
+    certified = ~whole.abstaining
+    labels = np.asarray(instance.prediction)[certified]
+    assert np.array_equal(whole.changed[certified], by_hand(votes[certified], labels, Fraction(3, 10)))
+
+
 def test_who_abstains_counts_neither_way():
     instance, _ = case()
     n, classes = instance.base.votes.shape

@@ -15,8 +15,9 @@ from certcore.cli import main
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.instance.instance import save_instance
+from certcore.model_attack.along import attacks_along
 from certcore.model_attack.run import AttackOptions, run_attack
-from certcore.model_attack.stored import beside, load_attack, save_attack
+from certcore.model_attack.stored import beside, largest, load_attack, save_attack
 from certcore.models.storage import save_model
 from certcore.pipeline.bundle import BundleRecipe
 from certcore.result import tripwire
@@ -58,6 +59,40 @@ def test_any_budget_has_the_largest_attack_below_it(found):
     assert found.at(instance, cc.ThreatModel(attr_add=5)) is None
     flipped = found.flips[0].first
     assert found.at(instance, cc.ThreatModel(attr_del=500, protected=[flipped])) is None
+
+
+def test_along_a_budget_every_attack_begins_where_it_can_be_made(found):
+    instance, _ = case()
+    threat = cc.ThreatModel(node_costs=np.full(instance.graph.n_nodes, 2))
+    for asked, axis, factor in ((cc.ThreatModel(), "attr_del", 1), (threat, "attr_del", 2)):
+        steps = attacks_along([found], instance, asked, axis)
+        assert steps.values == tuple(factor * flips for flips in found.budgets)
+        for value in (0, 1, 3, 4, 20, None):
+            whole = found.at(instance, asked.replace(attr_del=10**6 if value is None else value))
+            here = steps.at(value)
+            assert (here is None) == (whole is None), "where nothing was tried there is no number"
+            assert here is None or here.count.n_changed == whole.n_changed
+    assert steps.changed([0, 2]) == [None, steps.found[0].count.n_changed]
+    by_nodes = attacks_along([found], instance, cc.ThreatModel(attr_del=10), "sigma")
+    assert by_nodes.values[-1] == len({flip.first for flip in found.flips})
+
+
+def test_of_several_attacks_the_one_with_the_most_flips_is_taken_whatever_it_changes(found):
+    """The best of several counts would need a stricter test than one of them."""
+    instance, victim = case()
+    other = run_attack(victim, instance, cc.ThreatModel(attr_add=12), AttackOptions("random", 1000))
+    threat = cc.ThreatModel(attr_add=12, attr_del=10)
+    assert largest([found, other], instance, threat).flips == 12
+    assert largest([found, other], instance, cc.ThreatModel(attr_del=10)).attack is found
+    assert largest([found, other], instance, cc.ThreatModel(adj_del=10)) is None
+
+
+def test_the_same_command_makes_the_same_attack_also_if_it_was_interrupted(found):
+    instance, victim = case()
+    half = run_attack(victim, instance, cc.ThreatModel(attr_del=5), QUICK)
+    whole = run_attack(victim, instance, cc.ThreatModel(attr_del=10), QUICK, start=half)
+    assert whole.digest == found.digest
+    assert half.digest != found.digest
 
 
 def test_an_interrupted_attack_continues_to_the_same_flips(found):

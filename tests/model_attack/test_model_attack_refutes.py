@@ -198,7 +198,7 @@ def test_the_plain_classifier_of_a_convex_certificate_is_attacked_for_certain():
     assert 0 < found.changed <= proven.targets - proven.verified_certified
 
 
-def test_votes_over_groups_are_left_alone():
-    instance = cc.load_instance("precomputed/citeseer-decoupled-division-s0.npz")
-    with pytest.raises(InputError, match="groups of edges are not attacked"):
+def test_ballots_are_left_alone():
+    instance = cc.load_instance("precomputed/citeseer-decoupled-ballots-s0.npz")
+    with pytest.raises(InputError, match="ballots need no attack"):
         run_attack(case()[1], instance, cc.ThreatModel(adj_del=2), quick())

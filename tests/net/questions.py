@@ -123,9 +123,18 @@ def bundle(name: str, rule: str = "binary", *, full: bool = True) -> Group:
 
     words = ["base", f"precomputed/{name}.npz", "--no-grid", "--base-rule", rule]
     asked.append(_about(name, rule, kind="command", words=words))
-    if "adj_add" in axes:  # votes over groups of edges
+    if "attr_l2" in axes:  # budgets are lengths
+        add("curve", vary="attr_l2", values=["0", "0.5", "1", "2", "4"])
+        both = {"adj_del": 2} if "adj_del" in axes else {}
+        add("certify", {"attr_l2": "1", **both}, way="cold", attack=False)
+        add("certify", {"attr_l2": "2", **both, "sigma": 3}, way="session", attack=False, targets="class:2")
+        return asked
+    if "inject" in axes:  # ballots
         add("curve", vary="adj_add", values=[0, 1, 10, 50])
-        add("certify", {"adj_add": 5, "adj_del": 5}, way="cold", attack=False)
+        add("curve", {"local": {"mode": "absolute", "inject": 5}}, vary="inject", values=[0, 1, 10])
+        if not name.startswith("pubmed"):
+            add("certify", {"adj_add": 5, "adj_del": 5}, way="cold", attack=False)
+            add("certify", {"attr_add": 100, "attr_del": 100, "sigma": 2}, way="cold", attack=False, targets="class:1")
         return asked
     reach = {"attr_add": [0, 1, 2, 4, 6], "attr_del": [0, 1, 2, 4, 7, 10, 15, 20], "adj_del": [0, 1, 2, 4, 6]}
     for axis in axes:
@@ -145,15 +154,19 @@ def bundle(name: str, rule: str = "binary", *, full: bool = True) -> Group:
     return asked
 
 
-def large() -> Group:
-    """The largest bundle: two cheap points."""
-    name = "pubmed-gcn-attr-s0"
+def large(name: str = "pubmed-gcn-attr-s0") -> Group:
+    """The largest bundles: two cheap points."""
+    first, second = {
+        "attr": ({"attr_del": 1}, {"attr_add": 1}),
+        "adj": ({"adj_del": 1}, {"adj_del": 4}),
+        "l2": ({"attr_l2": "0.05"}, {"attr_l2": "0.02"}),
+    }[name.split("-")[2]]
     words = ["base", f"precomputed/{name}.npz", "--no-grid"]
     return [
         _about(name, "binary", kind="digest"),
         _about(name, "binary", kind="command", words=words),
-        _about(name, "binary", kind="certify", threat={"attr_del": 1}, way="cold", attack=False),
-        _about(name, "binary", kind="certify", threat={"attr_add": 1}, way="cold", attack=False, targets="class:0"),
+        _about(name, "binary", kind="certify", threat=first, way="cold", attack=False),
+        _about(name, "binary", kind="certify", threat=second, way="cold", attack=False, targets="class:0"),
     ]
 
 

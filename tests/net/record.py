@@ -21,6 +21,8 @@ from tests.net import ask, doors, questions
 from tests.net.toys import SEED, write_toys
 
 FORMAT = "certcore-net-1"
+#: Bundles of which only cheap points are asked.
+LARGE = ("pubmed-gcn", "pubmed_tfidf")
 COMMAND = "python -m tests.net.record"
 
 #: Bundles that are asked everything; the other ones are asked the short list.
@@ -38,14 +40,14 @@ FULL = {
 def all_groups(toys: list[str]) -> dict[str, list[questions.Group]]:
     """The questions by file."""
     rules = [(name, "binary") for name in toys] + [(f"votes-{kind}", "multiclass") for kind in ("attr", "joint")]
-    bundles = sorted(path.stem for path in ask.BUNDLES.glob("*.npz") if not path.stem.startswith("pubmed"))
+    bundles = sorted(path.stem for path in ask.BUNDLES.glob("*.npz") if not path.stem.startswith(LARGE))
     return {
         "toys-certificates": [questions.toy_certificates(*one) for one in rules],
         "toys-sweeps": [questions.toy_sweeps(*one) for one in rules],
         "bundles": [
             *(_bundle(name) for name in bundles),
             questions.bundle("citeseer-gcn-attr-s0", "multiclass", full=False),
-            questions.large(),
+            *(questions.large(path.stem) for path in sorted(ask.BUNDLES.glob("*.npz")) if path.stem.startswith(LARGE)),
         ],
     }
 
@@ -126,7 +128,7 @@ def main(names: list[str]) -> None:
         places = {
             (group[0]["question"]["instance"], group[0]["question"].get("rule")): i for i, group in enumerate(groups)
         }
-        asked = [questions.large() if name.startswith("pubmed") else _bundle(name) for name in names]
+        asked = [questions.large(name) if name.startswith(LARGE) else _bundle(name) for name in names]
         for group in answered({"bundles": asked})["bundles"]:
             place = places.get((group[0]["question"]["instance"], None), len(groups))
             groups[place : place + 1] = [group]

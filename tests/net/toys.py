@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from certcore import TYPES, GridBase, Instance, save_instance
+from certcore import GridBase, Instance, save_instance
 from certcore.base.grid import BaseLocal
+from certcore.domain.perturbations import FLIPS
 from tests.net.ask import INSTANCES
 from tests.support import random_graph, random_grid
 from tests.sweep.cases import middling, smoothed_like
@@ -75,7 +76,7 @@ def _explicit() -> Instance:
 def _all_types() -> Instance:
     rng = np.random.default_rng(SEED + 70)
     graph = random_graph(rng, 24, 5, 0.12)
-    base = GridBase(random_grid(rng, 24, (3, 3, 3, 3)), TYPES)
+    base = GridBase(random_grid(rng, 24, (3, 3, 3, 3)), FLIPS)
     return _named(Instance(graph, base, layers=1), 70)
 
 

@@ -114,10 +114,10 @@ def test_the_guarantee_on_a_curve_is_one_of_its_points(instance, curve):
 def test_a_solvers_word_is_not_called_proven(instance):
     exact = cc.certify(instance, attr_del=4, relaxation="exact")
     claim = dataclasses.replace(exact, certified=exact.verified_certified + 2, bound=exact.bound - 2, instance=None)
-    assert "solver&#x27;s word" in claim._repr_html_()
-    assert "solver's word" in repr(claim)
+    assert "solver&#x27;s claim" in claim._repr_html_()
+    assert "solver's claim" in repr(claim)
     drawn = cc.curve(instance, vary="attr_del", values=range(3), relaxation="exact")
-    assert "solver&#x27;s word" in drawn._repr_html_()
+    assert "solver&#x27;s claim" in drawn._repr_html_()
     assert "at least" not in drawn._repr_html_()
 
 
@@ -137,7 +137,7 @@ def test_nodes_tell_who_is_hit_loses_received_and_needs(instance, certificate):
     fronts = instance.base.fronts()
     for row in nodes.itertuples():
         points = fronts.of_node(row.node)
-        usable = points[(points[:, [0, 2, 3]] == 0).all(axis=1)]
+        usable = points[points.sum(axis=1) == points[:, 1]]
         assert pd.isna(row.needed) if not len(usable) else row.needed == usable.sum(axis=1).min()
         if row.target and row.loses:
             assert row.received >= row.needed

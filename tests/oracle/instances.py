@@ -9,13 +9,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore import Graph, GridBase, Instance, SmoothingBase, ThreatModel
-from certcore.base.division import DivisionBase, PairHash
+from certcore.base.ballots import UNIT, BallotsBase
 from certcore.base.grid import BaseLocal
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS, TYPES
 from tests.oracle.truth import Truth
 from tests.support import random_graph
 
-KINDS = ("grid", "joint", "binary", "multiclass", "division", "explicit")
+KINDS = ("grid", "joint", "binary", "multiclass", "ballots", "explicit")
 SHARES = ("0", "0.25", "0.34", "0.5", "0.67", "0.999", "1", "1.5")
 THETA = (
     ("0.1", "0.4", "0", "0"),
@@ -68,23 +68,23 @@ def question(seed: int, number: int, kind: str) -> Question:
 
 def _most_flips(instance: Instance, kind: str) -> int:
     """The largest budget of a type: the more types, the fewer flips can be enumerated."""
-    if kind == "division":
+    if kind == "ballots":
         return 2
     return {1: 5, 2: 3}.get(len(instance.base.axes), 2)
 
 
 def _instance(rng: np.random.Generator, kind: str) -> Instance:
     n, types = int(rng.integers(3, 6)), int(rng.integers(1, 5))
-    votes = kind in ("binary", "multiclass", "division")
+    votes = kind in ("binary", "multiclass", "ballots")
     directed = bool(rng.random() < 0.3)
-    if kind == "division" or (kind == "grid" and types > 2) or (directed and votes):
+    if kind == "ballots" or (kind == "grid" and types > 2) or (directed and votes):
         n = min(n, 4)
     hub = bool(rng.random() < 0.2)
     graph = _graph(rng, n, directed, hub)
     prediction = rng.integers(0, 2, n)
     base: Any
-    if kind == "division":
-        base = _division(rng, n)
+    if kind == "ballots":
+        base = _ballots(rng, n)
     elif votes:
         base = _smoothing(rng, n, kind)
     else:
@@ -92,6 +92,8 @@ def _instance(rng: np.random.Generator, kind: str) -> Instance:
     # Around a hub, half of the fields end at the node itself: the hub pays for edges of fields it does not belong to.
     layers = 0 if hub and rng.random() < 0.5 else int(rng.integers(0, 3))
     rule = "degrees" if not layers and hub else str(rng.choice(["degrees", "messages"]))
+    if kind == "ballots":
+        layers, rule = 1, "messages"
     explicit = sp.csr_array((rng.random((n, n)) < 0.5).astype(np.int8)) if kind == "explicit" else None
     return Instance(
         graph,
@@ -146,29 +148,30 @@ def _smoothing(rng: np.random.Generator, n: int, kind: str) -> SmoothingBase:
     return SmoothingBase(votes, prediction, samples, "0.2", theta, rule=kind)
 
 
-def _division(rng: np.random.Generator, n: int) -> DivisionBase:
-    groups, classes = int(rng.integers(1, 5)), int(rng.integers(2, 4))
-    label = rng.integers(0, classes, n)
-    votes = np.where(rng.random((groups, n)) < 0.75, label[None], rng.integers(-1, classes, (groups, n)))
-    fixed = rng.integers(0, classes, n) if rng.random() < 0.4 else None
-    weight = 0 if fixed is None else int(rng.integers(0, 3))
-    return DivisionBase(votes, classes, PairHash(groups, int(rng.integers(2**31))), fixed, weight)
+def _ballots(rng: np.random.Generator, n: int) -> BallotsBase:
+    classes = int(rng.integers(2, 4))
+    ballots = rng.integers(0, 5, (n, classes)) * (UNIT // 4)
+    drawn = rng.integers(0, UNIT + 1, (n, classes))
+    return BallotsBase(np.where(rng.random((n, 1)) < 0.5, ballots, drawn), int(rng.integers(1, 3)))
 
 
 def _threat(rng: np.random.Generator, instance: Instance, kind: str, most: int) -> ThreatModel:
     n, base = instance.graph.n_nodes, instance.base
     values: dict[str, Any] = {name: int(rng.integers(1, most + 1)) for name in base.axes if name in TYPES}
+    if kind == "ballots":  # few types at a time: everything that rewritten and new nodes may show is tried
+        kept = rng.permutation(list(values))[: int(rng.integers(1, 3))].tolist()
+        values = {name: int(rng.integers(1, 3)) if len(kept) == 1 else 1 for name in kept}
     if kind == "explicit" or instance.node_field is not None:
         values = {name: budget for name, budget in values.items() if name.startswith("attr")}
     others = [
-        name for name in TYPES if name not in base.axes and name != "adj_add" and kind not in ("explicit", "joint")
+        name for name in FLIPS if name not in base.axes and name != "adj_add" and kind not in ("explicit", "joint")
     ]
     if others and rng.random() < 0.1:
         values[str(rng.choice(others))] = 1
     joint = None if base.local is None else base.local.joint
     relative = joint is None and rng.random() < 0.3
     values["local_mode"] = "relative" if relative else "absolute"
-    for name in TYPES:
+    for name in FLIPS:
         if joint is not None and name.startswith("attr"):
             # Both together stay within what the base certificate was made for.
             values[f"local_{name}"] = joint // 2 if name == "attr_add" else joint - joint // 2
@@ -176,7 +179,9 @@ def _threat(rng: np.random.Generator, instance: Instance, kind: str, most: int) 
             per_node = bool(rng.random() < 0.5)
             amounts = rng.choice(SHARES, n).tolist() if relative else rng.integers(0, 4, n).tolist()
             values[f"local_{name}"] = amounts if per_node else amounts[0]
-    if rng.random() < 0.5:
+    if values.get("inject"):
+        values["inject_edges"] = int(rng.integers(1, 4)) if rng.random() < 0.8 else None
+    if rng.random() < 0.5 and not _new_and_joined(values):
         values["sigma"] = int(rng.choice([0, 1, 1, 1, 2, 2, n]))
     if rng.random() < 0.2:
         values["protected"] = np.flatnonzero(rng.random(n) < 0.3)
@@ -195,7 +200,13 @@ def _axes(instance: Instance, threat: ThreatModel) -> list[str]:
     names = names or [TYPES[0]]
     # A single number is varied: not shares or lists of them, and never beyond what the base certificate was made for.
     per_node = [] if threat.local_mode == "relative" else [f"local_{name}" for name in names]
-    return [*names, "sigma", *per_node]
+    sigma = [] if _new_and_joined(dict(zip(TYPES, threat.budgets))) else ["sigma"]
+    return [*names, *sigma, *per_node]
+
+
+def _new_and_joined(budgets: dict[str, Any]) -> bool:
+    """New nodes and edges of old ones, which do not go together with σ."""
+    return bool(budgets.get("inject") and (budgets.get("adj_add") or budgets.get("adj_del")))
 
 
 def _values(rng: np.random.Generator, instance: Instance, threat: ThreatModel, name: str, most: int) -> list[int]:

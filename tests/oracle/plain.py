@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore import Graph, GridBase, Instance, ThreatModel
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS
 from tests.oracle.truth import most_broken
 
 SHARES = ("0", "0.1", "0.25", "0.34", "0.5", "0.67", "0.999", "1", "1.5")
@@ -81,7 +81,7 @@ def random_case(rng: np.random.Generator) -> Case:
         for _ in range(int(rng.integers(0, 4))):
             kind[tuple(slice(0, int(rng.integers(1, side + 1))) for side in sides)] = True
     explicit = (rng.random((n, n)) < 0.5).astype(int) if rng.random() < 0.15 and not additions else None
-    budget = dict.fromkeys(TYPES, 0)
+    budget = dict.fromkeys(FLIPS, 0)
     for name in pool:
         if name in axes or rng.random() < 0.15:
             budget[name] = int(rng.integers(0, 4))
@@ -91,7 +91,7 @@ def random_case(rng: np.random.Generator) -> Case:
         budget["adj_del"] = 0
     mode = "relative" if rng.random() < 0.3 else "absolute"
     local: dict[str, Any] = {}
-    for name in TYPES:
+    for name in FLIPS:
         if rng.random() < 0.35:
             values = rng.integers(0, 4, n).tolist() if mode == "absolute" else rng.choice(SHARES, n).tolist()
             local[name] = values if rng.random() < 0.5 else values[0]

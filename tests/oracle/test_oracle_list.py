@@ -16,7 +16,7 @@ import certcore.export as export
 import certcore.sweep as sweep
 from certcore.cli import COMMANDS
 from certcore.export.making import KINDS_OF_FIGURES, MAKERS
-from certcore.notebook import cards, networks, plots, tables
+from certcore.notebook import cards, networks, plots, tables, widget
 from pages.background import engine, sweeps
 from tests.oracle import ways_pages, ways_shown  # noqa: F401 - they put themselves into the list
 from tests.oracle.instances import question
@@ -40,11 +40,13 @@ NO_COUNTS = {
     "certcore.__version__": "a text",
     "certcore.ModelAttack": "labels changed by an attack, held against the certificates by a test of its own",
     "certcore.attack": "the same",
+    "engine.model_attacks": "the same",
     "certcore.check_field": "tries to falsify a field, certifies nothing",
     "certcore.dashboard": "opens the pages, whose work is judged (engine, sweeps)",
     "certcore.get_dataset": "a graph and labels",
     "certcore.read_proof": "reads a proof, which verify_proof judges",
     "certcore.save_instance": "writes what is certified",
+    "certcore.ballots": "makes an instance; its labels and gains have a test of their own",
     "certcore.smooth": "makes an instance; its votes have a test of their own",
     "sweep.Preview": "what Session.preview returns; judged there",
     "sweep.Session": "its methods are in the list",
@@ -81,20 +83,15 @@ NO_COUNTS = {
     "notebook Screen": "a drawn figure",
     "engine.story_limits": "words",
     "sweeps.Member": "a line to be computed",
-    "sweeps.Attacks": "what attacks returns; judged there",
     "sweeps.varied": "names of axes",
-    "sweeps.end_of": "where an axis ends",
-    "sweeps.map_end": "where an axis ends",
     "sweeps.values_to": "values of an axis",
     "sweeps.main_axis": "the name of an axis",
-    "sweeps.mini_values": "values of an axis",
     "sweeps.position": "where the sliders stand",
+    "sweeps.picked": "a value of an axis as its setting has it",
     "sweeps.splits_of": "names of bundles",
     "sweeps.told_attacks": "attacks that are judged, as text",
     "sweeps.known_attacks": "attacks that are judged, at the values of a curve",
     "sweeps.first_kind": "lines that are judged",
-    "sweeps.map_values": "values of an axis",
-    "sweeps.map_stages": "values of two axes",
     "sweeps.is_coarse": "how far a map is",
 }
 
@@ -113,7 +110,7 @@ def public_names() -> set[str]:
     found |= {f"Session.{name}" for name in vars(certcore.Session) if not name.startswith("_")}
     found |= {f"cli {name}" for name in COMMANDS}
     found |= {f"figure {name}" for name in KINDS_OF_FIGURES}
-    for module in (cards, networks, plots, tables):
+    for module in (cards, networks, plots, tables, widget):
         found |= {f"notebook {name}" for name in own_names(module)}
     found |= {f"engine.{name}" for name in own_names(engine)}
     found |= {f"sweeps.{name}" for name in own_names(sweeps)}
@@ -152,7 +149,7 @@ def code_of(name: str) -> CodeType | None:
         return MAKERS[rest][0].__code__
     homes: dict[str, list[Any]] = {
         "certcore": [certcore], "sweep": [sweep, sweep.attack_curve], "export": [export], "Session": [certcore.Session],
-        "notebook": [cards, networks, plots, tables], "engine": [engine], "sweeps": [sweeps],
+        "notebook": [cards, networks, plots, tables, widget], "engine": [engine], "sweeps": [sweeps],
     }  # fmt: skip
     value = next(getattr(module, rest) for module in homes[home] if hasattr(module, rest))
     return value.__code__ if inspect.isfunction(value) else None

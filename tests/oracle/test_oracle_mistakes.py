@@ -13,10 +13,10 @@ import scipy.sparse as sp
 
 import certcore as cc
 from certcore.base import smoothing
-from certcore.base.division import DivisionBase
+from certcore.base.ballots import BallotsBase
 from certcore.common.errors import SoundnessError
-from certcore.instance import division as division_fields
 from certcore.instance import fields
+from certcore.program.ballots import BallotsBuilder
 from certcore.program.builder import Builder
 from certcore.program.groups import undominated
 from certcore.program.problem import Problem
@@ -203,20 +203,16 @@ def _sigma(patch: Patch) -> None:
     patch.setattr(Solver, "solve", lambda self, place, **k: right(self, (place[0], place[1] and place[1] - 1), **k))
 
 
-@mistake("votes that bear one change more than they do", "certify", "division")
-def _thresholds(patch: Patch) -> None:
-    right = vars(DivisionBase)["thresholds"].func
-    patch.setattr(DivisionBase, "thresholds", property(lambda self: right(self) + 1))
+@mistake("ballots that bear one new sender more than they do", "certify", "ballots")
+def _needs(patch: Patch) -> None:
+    right = vars(BallotsBase)["needs"].func
+    patch.setattr(BallotsBase, "needs", property(lambda self: right(self) + 1))
 
 
-@mistake("groups of votes read one hop too few", "certify", "division", 106)
-def _group_hops(patch: Patch) -> None:
-    right = division_fields.division_of
-
-    def nearer(instance: cc.Instance, targets: np.ndarray) -> Any:
-        return right(dataclasses.replace(instance, layers=max((instance.layers or 0) - 1, 0)), targets)
-
-    patch.setattr("certcore.program.problem.division_of", nearer)
+@mistake("a new node that has one edge less than it may", "certify", "ballots")
+def _edges_each(patch: Patch) -> None:
+    right = BallotsBuilder._edges_each
+    patch.setattr(BallotsBuilder, "_edges_each", lambda self: max(right(self) - 1, 0))
 
 
 @pytest.mark.parametrize("name", MISTAKES)

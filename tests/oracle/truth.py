@@ -2,7 +2,7 @@
 
 Written from the paper's text and the design alone. Of the engine only the objects that describe an instance and a
 threat model are read, never anything that is computed from them: capacities, shares of local budgets, fields, fronts,
-confidence bounds and majorities are worked out here again. The hash of division voting is the engine's.
+confidence bounds, ballots and labels are worked out here again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from certcore import GridBase, Instance, SmoothingBase, ThreatModel
-from certcore.base.division import DivisionBase
+from certcore.base.ballots import BallotsBase
 
 ATTR_ADD, ATTR_DEL, ADJ_ADD, ADJ_DEL = range(4)
 NAMES = ("attr_add", "attr_del", "adj_add", "adj_del")
@@ -36,15 +36,21 @@ class Truth:
         self.world = World(instance)
         self._top = top
         self._known: dict[Any, Landscape] = {}
+        self._changed: dict[str, int] = {}
 
     def left(self, threat: ThreatModel) -> int:
-        """The most targets that an admissible attack leaves uncertified."""
+        """The most targets that an admissible attack leaves uncertified; against ballots, whose labels it changes."""
+        if isinstance(self.instance.base, BallotsBase):
+            known = repr(threat)
+            if known not in self._changed:
+                self._changed[known] = labels_changed(self.world, threat)
+            return self._changed[known]
         limits = self.world.all_there_is(threat)
         budgets = [min(b, most) for b, most in zip(threat.budgets, limits)]
         lists = (threat.targets, threat.protected, threat.node_costs, threat.edge_costs)
         rest = tuple(None if some is None else np.asarray(some).tobytes() for some in lists)
         local = repr([value.tolist() if isinstance(value, np.ndarray) else value for value in threat.local])
-        key = (rest, local, threat.local_mode, self.world.whole_graph(threat), self.world.divided(threat))
+        key = (rest, local, threat.local_mode, self.world.whole_graph(threat))
         found = self._known.get(key)
         if found is None or any(b > t for b, t in zip(budgets, found.top)):
             # Once larger than asked for, so that the next value of a sweep needs no enumeration of its own.
@@ -88,16 +94,11 @@ class World:
         chosen = self.instance.targets if threat.targets is None else threat.targets
         return np.asarray(chosen).tolist()
 
-    def divided(self, threat: ThreatModel) -> bool:
-        """Votes over groups speak about edges; attribute flips beside them are uncertified, one by one."""
-        edges, attributes = threat.adj_add + threat.adj_del, threat.attr_add + threat.attr_del
-        return isinstance(self.instance.base, DivisionBase) and edges > 0 and attributes == 0
-
     def whole_graph(self, threat: ThreatModel) -> bool:
-        """Added edges, the attacker's or the noise's, make every field the whole graph (not in division voting)."""
+        """Added edges, the attacker's or the noise's, make every field the whole graph (not with ballots)."""
         base = self.instance.base
         noisy = base.theta[ADJ_ADD] > 0 if isinstance(base, SmoothingBase) else bool(base.global_fields)
-        return noisy or (threat.adj_add > 0 and not self.divided(threat))
+        return noisy or (threat.adj_add > 0 and not isinstance(base, BallotsBase))
 
     def all_there_is(self, threat: ThreatModel) -> list[int]:
         """Beyond these amounts a global budget buys nothing more."""
@@ -142,14 +143,11 @@ class World:
         k = self.instance.layers
         assert k is not None
         outer, near = self.hops(target, k), self.hops(target, k - 1) if k else set()
-        # A group of division voting may abstain for a node without edges: those of the target count, sent or received.
-        votes = isinstance(self.instance.base, DivisionBase)
-        near = near | {target} if votes else near
         chosen = set()
         for e, (receiver, sender) in enumerate(self.edges):
             if self.instance.edge_field == "degrees":
                 inside = receiver in outer or sender in outer
-            elif self.directed and not votes:
+            elif self.directed:
                 inside = receiver in near
             else:
                 inside = receiver in near or sender in near
@@ -162,64 +160,79 @@ class World:
         key = (node, budget)
         if key not in self._kept:
             base: Any = self.instance.base
-            if isinstance(base, DivisionBase):
-                self._kept[key] = not budget[0] and not budget[1] and budget[2] + budget[3] < self.threshold(node)
-            elif isinstance(base, SmoothingBase):
+            if isinstance(base, SmoothingBase):
                 self._kept[key] = _smoothing_certified(base, node, budget)
             else:
                 self._kept[key] = _grid_certified(base, node, budget)
         return bool(self._kept[key])
 
-    def threshold(self, node: int) -> int:
-        """The fewest votes of groups that must change to change the label, by trying all votes."""
-        key = ("threshold", node)
-        if key not in self._kept:
-            base = self.instance.base
-            assert isinstance(base, DivisionBase)
-            votes = base.votes[:, node].tolist()
-            fixed = None if base.fixed is None else int(base.fixed[node])
-            label = _majority(votes, fixed, base.fixed_weight, base.n_classes)
-            least = MANY
-            for other in itertools.product(range(-1, base.n_classes), repeat=len(votes)):
-                if _majority(other, fixed, base.fixed_weight, base.n_classes) != label:
-                    least = min(least, sum(a != b for a, b in zip(other, votes)))
-            self._kept[key] = least
-        return int(self._kept[key])
 
-    def groups_of(self, pairs: list[tuple[int, int]]) -> list[int]:
-        base = self.instance.base
-        assert isinstance(base, DivisionBase)
-        return [] if not pairs else base.hash.of(np.array(pairs)).tolist()
+def labels_changed(world: World, threat: ThreatModel) -> int:
+    """The most labels of targets that any attack changes on the sums of ballots, everything tried one by one.
 
-    @cached_property
-    def near_in_group(self) -> list[list[set[int]]]:
-        """For each group and node: where the end of a flipped pair of that group can change the node's vote."""
-        base, k = self.instance.base, self.instance.layers
-        assert isinstance(base, DivisionBase)
-        assert k is not None
-        reach = k if self.instance.edge_field == "degrees" else max(k - 1, 0)
-        group = self.groups_of(self.edges)
-        result = []
-        for t in range(base.hash.groups):
-            senders: list[set[int]] = [set() for _ in range(self.n)]
-            for e, (i, j) in enumerate(self.edges):
-                if group[e] == t:
-                    senders[i].add(j)
-                    if not self.directed:
-                        senders[j].add(i)
-            result.append([self.hops(node, reach, senders) for node in range(self.n)])
-        return result
+    Rewritten and new nodes show a full ballot for one class: nothing else is worth more to any rival.
+    """
+    base: Any = world.instance.base
+    ballots = np.asarray(base.ballots).tolist()
+    classes, full = range(len(ballots[0])), 2**20
+    protected = set(np.asarray(threat.protected).tolist())
+    free = [m for m in range(world.n) if m not in protected]
+    targets = world.targets(threat)
 
+    def pairs(kind: int, pool: list[tuple[int, int]], costs: Any, budget: int) -> list[tuple[tuple[int, int], ...]]:
+        limits, prices = world.limits(threat, kind), dict(zip(pool, costs))
+        usable, found = [pair for pair in pool if set(pair) <= set(free)], []
+        for count in range(min(budget, len(usable)) + 1):
+            for chosen in itertools.combinations(usable, count):
+                at = [sum(m in pair for pair in chosen) for m in range(world.n)]
+                if sum(prices[pair] for pair in chosen) <= budget and all(a <= b for a, b in zip(at, limits)):
+                    found.append(chosen)
+        return found
 
-def _majority(votes: Iterable[int], fixed: int | None, weight: int, classes: int) -> int:
-    """Most votes win, of equal ones the smaller class; −1 abstains."""
-    count = [0] * classes
-    for vote in votes:
-        if vote >= 0:
-            count[vote] += 1
-    if fixed is not None:
-        count[fixed] += weight
-    return count.index(max(count))
+    edge_costs = [1] * len(world.edges) if threat.edge_costs is None else np.asarray(threat.edge_costs).tolist()
+    node_costs = [1] * world.n if threat.node_costs is None else np.asarray(threat.node_costs).tolist()
+    able = [(m, k) for k in (ATTR_ADD, ATTR_DEL) for m in free if world.limits(threat, k)[m] > 0]
+    rewritings = []
+    for count in range(min(threat.attr_add + threat.attr_del, world.n) + 1):
+        for chosen in itertools.combinations(able, count):
+            paid = [sum(node_costs[m] for m, k in chosen if k == kind) for kind in (ATTR_ADD, ATTR_DEL)]
+            if len({m for m, _ in chosen}) == count and paid[0] <= threat.attr_add and paid[1] <= threat.attr_del:
+                rewritings.append(tuple(m for m, _ in chosen))
+    each = world.n if threat.inject_edges is None else threat.inject_edges
+    places = [p for count in range(min(each, len(free)) + 1) for p in itertools.combinations(free, count)]
+    arrivals = list(itertools.combinations_with_replacement(places, threat.inject))
+
+    def label(scores: list[int]) -> int:
+        return scores.index(max(scores))
+
+    def labels(edges: Iterable[tuple[int, int]], shown: list[list[int]], new: Any, new_shown: Any) -> list[int]:
+        scores = [[base.weight * value for value in row] for row in shown]
+        for i, j in edges:
+            for receiver, sender in ((i, j),) if world.directed else ((i, j), (j, i)):
+                scores[receiver] = [a + b for a, b in zip(scores[receiver], shown[sender])]
+        for at, mine in zip(new, new_shown):
+            for m in at:
+                scores[m][mine] += full
+        return [label(row) for row in scores]
+
+    before, worst = labels(world.edges, ballots, (), ()), 0
+    additions = pairs(ADJ_ADD, world.missing, [1] * len(world.missing), threat.adj_add)
+    for added, deleted, nodes, new in itertools.product(
+        additions, pairs(ADJ_DEL, world.edges, edge_costs, threat.adj_del), sorted(set(rewritings)), arrivals
+    ):
+        if threat.sigma is not None:
+            sites = [set(pair) for pair in (*added, *deleted)] + [{m} for m in nodes]
+            teams = itertools.combinations(range(world.n), min(threat.sigma, world.n))
+            if not any(all(site & set(team) for site in sites) for team in teams):
+                continue
+        edges = [*(set(world.edges) - set(deleted)), *added]
+        for mine in itertools.product(classes, repeat=len(nodes) + len(new)):
+            shown = [list(row) for row in ballots]
+            for m, c in zip(nodes, mine):
+                shown[m] = [full * (c == k) for k in classes]
+            after = labels(edges, shown, new, mine[len(nodes) :])
+            worst = max(worst, sum(after[t] != before[t] for t in targets))
+    return worst
 
 
 def _grid_certified(base: GridBase, node: int, budget: Budget) -> bool:
@@ -310,7 +323,7 @@ class Part:
     payable: Callable[[], np.ndarray]
     """(2^N, count): whether a set of attackers, as bits, can do it; asked for only where σ limits them."""
     effect: np.ndarray
-    """(count, targets): flips inside each target's field, or the groups of votes that it reaches, as bits."""
+    """(count, targets): flips inside each target's field."""
 
 
 class Landscape:
@@ -319,14 +332,14 @@ class Landscape:
     def __init__(self, world: World, threat: ThreatModel, top: Budget) -> None:
         self.world, self.threat, self.top = world, threat, top
         self.targets = world.targets(threat)
-        self.whole, self.divided = world.whole_graph(threat), world.divided(threat)
+        self.whole = world.whole_graph(threat)
         protected = set(np.asarray(threat.protected).tolist())
         self.free = [m not in protected for m in range(world.n)]
         self.parts = [self._nodes(ATTR_ADD), self._nodes(ATTR_DEL), self._pairs(ADJ_ADD), self._pairs(ADJ_DEL)]
         sizes = [len(part.cost) for part in self.parts]
         if math.prod(sizes) > MOST:
             raise ValueError(f"{sizes} ways to spend the budgets are too many to enumerate; make the instance smaller")
-        self.attacked = self._by_votes() if self.divided else self._by_budgets()
+        self.attacked = self._by_budgets()
 
     def _nodes(self, kind: int) -> Part:
         """Attribute flips: amounts at the nodes."""
@@ -388,16 +401,6 @@ class Landscape:
         return Part(cost, payable, effect.reshape(len(found), len(self.targets)))
 
     def _reach(self, kind: int, pool: list[tuple[int, int]], chosen: tuple[int, ...]) -> list[int]:
-        if self.divided:
-            near, groups = self.world.near_in_group, self.world.groups_of([pool[e] for e in chosen])
-            result = []
-            for target in self.targets:
-                bits = 0
-                for e, t in zip(chosen, groups):
-                    if near[t][target] & set(pool[e]):
-                        bits |= 1 << t
-                result.append(bits)
-            return result
         if self.whole or kind == ADJ_ADD:
             return [len(chosen)] * len(self.targets)
         return [len(self._edge_fields[t] & set(chosen)) for t in self.targets]
@@ -419,16 +422,6 @@ class Landscape:
             ).reshape(sides)
             attacked += broken[tuple(effect[index, place] for effect, index in zip(effects, everything))]
         return attacked
-
-    def _by_votes(self) -> np.ndarray:
-        """A target falls where as many of its votes can change as its label bears at most."""
-        add, delete = (part.effect for part in self.parts[2:])
-        attacked = np.zeros((len(add), len(delete)), dtype=np.int64)
-        for place, target in enumerate(self.targets):
-            reached = add[:, None, place] | delete[None, :, place]
-            changed = sum((reached >> t & 1) for t in range(16))
-            attacked += changed >= self.world.threshold(target)
-        return attacked[None, None]
 
     @cached_property
     def _attackers(self) -> np.ndarray:

@@ -17,6 +17,7 @@ import numpy as np
 import certcore as cc
 from certcore.domain.base_rule import BaseRule
 from certcore.program.relaxation import Relaxation
+from certcore.sweep import ranges
 from pages.background import engine, sweeps
 from pages.background.work import Work
 from pages.state.state import View
@@ -57,7 +58,7 @@ def at_once() -> Iterator[list[Any]]:
         mock.patch.object(sweeps, "ask", ask),
         mock.patch.object(sweeps, "SECONDS_PER_POINT", SEARCH),
         mock.patch.object(sweeps, "REFRESH", 0.0),
-        mock.patch.object(sweeps, "MAP_STAGES", (1, 2, 3)),
+        mock.patch.object(ranges, "MAP_STAGES", (1, 2, 3)),
     ):
         yield parts
 
@@ -148,15 +149,15 @@ def _story(ask: Ask) -> Iterator[Count]:
         steps = engine.story(view).result
     threats = [ask.threat, ask.threat, *engine._story_threats(view)]
     for told in [steps, *parts]:
-        for threat, (count, _) in zip(threats, told):
-            yield Count(threat, count)
+        for threat, (count, _, certificate) in zip(threats, told):
+            yield Count(threat, count, attack=None if certificate is None else certificate.attack_found)
 
 
 @way("page report", "engine.report", "export.report_zip", relaxations=("tight", "paper"))
 def _report(ask: Ask) -> Iterator[Count]:
     view = prepared(ask)
     with at_once(), numbers_only(), mock.patch("certcore.export.report._MAP_SIDE", 2):
-        data = engine.report(view, "toy.npz").result
+        data = engine.report(view, "toy.npz", []).result
     with zipfile.ZipFile(io.BytesIO(data)) as zipped:
         yield from of_report({name: zipped.read(name) for name in zipped.namelist()}, ask, ask.threat)
 
@@ -166,9 +167,7 @@ def _curves(ask: Ask) -> Iterator[Count]:
     q, view = ask.question, prepared(ask)
     members = sweeps.family(view, "none", [], q.vary, (ask.instance,))
     with at_once() as parts:
-        work = sweeps.curves(
-            members, q.vary, list(q.values), q.kind != "division", view.relaxation, "curve", fine=False
-        )
+        work = sweeps.curves(members, q.vary, list(q.values), q.kind != "ballots", view.relaxation, "curve", fine=False)
         better = sweeps.strengthened_curves(view, work, "better")
         along = sweeps.attacks(members[0], q.vary, list(q.values), view.relaxation, "attacks").result
     shown = [*parts, work.result] + ([] if better is None else [better.result])

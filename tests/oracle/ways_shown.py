@@ -17,16 +17,20 @@ import numpy as np
 import certcore as cc
 from certcore import cli
 from certcore.common.errors import InputError
+from certcore.common.numbers import write_nodes
 from certcore.domain.base_rule import BaseRule
+from certcore.domain.view_spec import PLAIN
 from certcore.export import build_report, guarantee, report_files
 from certcore.export.making import make
-from certcore.figures.recipe import Recipe
+from certcore.figures import ViewSpec
 from certcore.figures.table import Table
 from certcore.notebook.cards import card
 from certcore.notebook.networks import attacked_graph
 from certcore.notebook.plots import figure
 from certcore.notebook.tables import frame
+from certcore.notebook.widget import show
 from certcore.result.states import TargetState
+from certcore.workbench.standing import workbench_content
 from tests.oracle.ways import EFFORT, PROVEN, Ask, Count, of_certificate, of_proof, share_of, way
 
 UNCERTIFIED = (str(TargetState.LOST), str(TargetState.BEFORE))
@@ -267,24 +271,29 @@ def of_table(table: Table, threat: cc.ThreatModel, mark: str) -> Iterator[Count]
 
 
 def drawn(ask: Ask, kind: str, threat: cc.ThreatModel, **more: Any) -> Iterator[Count]:
+    yield from of_table(make(view(ask, kind, threat, **more)).table(), threat, kind)
+
+
+def view(ask: Ask, kind: str, threat: cc.ThreatModel, **more: Any) -> ViewSpec:
+    """The view, from an address every other time."""
     own = {} if "rounds" not in EFFORT[ask.relaxation] else EFFORT[ask.relaxation]
-    recipe = Recipe(
+    spec = ViewSpec.of(
         kind,
-        (file_of(ask),),
-        threat.to_json(),
-        nodes=None if threat.targets is None else tuple(threat.targets.tolist()),
+        file_of(ask),
+        threat=threat,
+        targets=None if threat.targets is None else write_nodes(threat.targets),
         relaxation=ask.relaxation,
-        base_rule=str(ask.instance.base_rule),
-        options={**own, **more},
+        rule=str(ask.instance.base_rule),
+        **(PLAIN | own | more),
     )
-    yield from of_table(make(recipe).table(), threat, kind)
+    return ViewSpec.from_query(spec.query()) if ask.warm else spec
 
 
 @way("figure curve", "figure curve", "export.make", relaxations=PROVEN)
 def _curve_figure(ask: Ask) -> Iterator[Count]:
     q = ask.question
     more: dict[str, Any] = {"bracket": list(q.values[-1:])} if not q.vary.startswith("local_") else {}
-    paper = ask.question.kind != "division" and ask.relaxation != "strong"
+    paper = ask.question.kind != "ballots" and ask.relaxation != "strong"
     yield from drawn(ask, "curve", ask.threat, vary=q.vary, values=list(q.values), paper=paper, **more)
 
 
@@ -298,7 +307,7 @@ def _compare_figure(ask: Ask) -> Iterator[Count]:
 def _map_figure(ask: Ask) -> Iterator[Count]:
     q = ask.question
     grid = {"x": q.x, "y": q.y, "x_values": list(q.x_values[:2]), "y_values": list(q.y_values[:2])}
-    show = "paper" if ask.warm and q.kind != "division" else "bracket"
+    show = "paper" if ask.warm and q.kind != "ballots" else "bracket"
     yield from drawn(ask, "map", ask.threat, show=show, **grid)
 
 
@@ -314,18 +323,9 @@ def _base_figure(ask: Ask) -> Iterator[Count]:
 
 @way("figure classes", "figure classes", relaxations=PROVEN)
 def _classes(ask: Ask) -> Iterator[Count]:
-    recipe = Recipe(
-        "classes",
-        (file_of(ask),),
-        ask.threat.to_json(),
-        nodes=None if ask.threat.targets is None else tuple(ask.threat.targets.tolist()),
-        relaxation=ask.relaxation,
-        base_rule=str(ask.instance.base_rule),
-        options=EFFORT["strong"] if ask.relaxation == "strong" else {},
-    )
     if ask.instance.prediction is None:
         return
-    table = make(recipe).table()
+    table = make(view(ask, "classes", ask.threat)).table()
     yield from of_classes(ask, [dict(zip(table.columns, row)) for row in table.rows])
 
 
@@ -393,8 +393,29 @@ def _pictures(ask: Ask) -> Iterator[Count]:
     yield from of_table(figure(cells).table(), ask.threat, "cells")
     certificate = session.certify(ask.threat, **ask.effort)
     yield from of_table(figure(certificate).table(), ask.threat, "graph")
-    states = [data["state"] for _, data in attacked_graph(certificate).nodes(data=True)]
+    states = [data.get("state") for _, data in attacked_graph(certificate).nodes(data=True)]  # new nodes have none
     yield Count(ask.threat, None, attack=sum(state in UNCERTIFIED for state in states))
+
+
+@way("notebook workbench", "notebook show", relaxations=("tight",))
+def _workbench(ask: Ask) -> Iterator[Count]:
+    """Everything that the workbench of a notebook, or of a page that works offline, would draw."""
+    certificate = ask.session().certify(ask.threat, **ask.effort)
+    try:
+        content = show(certificate).content
+    except InputError:  # the package that draws it is optional; what it would draw is not
+        content = workbench_content(ask.instance, ask.threat)
+    parts, line, cells = content["bench"]["parts"], content["shelves"]["curve"], content["shelves"].get("map")
+    yield Count(ask.threat, parts["each"] + parts["together"], attack=parts["lost"] + parts["none"])
+    yield Count(ask.threat, parts["each"])
+    for value, certified, naive, left in zip(line["values"], line["certified"], line["naive"], line["left"]):
+        at = ask.threat.replace(**{line["axis"]: value})
+        yield Count(at, certified, attack=left, sweep="line")
+        yield Count(at, naive)
+    if cells is not None:
+        corners = [(x, y) for x in cells["xs"] for y in cells["ys"]]
+        for (x, y), certified in zip(corners, cells["certified"], strict=True):
+            yield Count(ask.threat.replace(**{cells["x"]: x, cells["y"]: y}), certified, sweep="cells")
 
 
 @way("guarantee", "export.guarantee")

@@ -4,40 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from certcore import Certificate
 from certcore.domain.base_rule import BaseRule
 from certcore.instance.instance import Instance
-from certcore.messages import short_head, short_sub
 from certcore.program.relaxation import Relaxation
-from pages.canvas import bench, film
-from pages.canvas import view as canvas
+from certcore.workbench import message as bench
+from certcore.workbench.attack import sent_of
+from certcore.workbench.page import Frame, content
+from certcore.workbench.page import page as film_page
+from certcore.workbench.parts import graph_data
 from pages.state.state import View
 
 
-def page(instance: Instance, frames: list[film.Frame], colour: str = "state") -> bytes:
+def page(instance: Instance, frames: list[Frame], colour: str = "state") -> bytes:
     """The page, at the budgets of the last of the frames."""
     last = frames[-1].result
     view = View("toy", instance, last.threat, Relaxation.TIGHT, 30.0, BaseRule.BINARY)
-    sent = [film.Frame(one.value, one.result, film.sent_of(instance, one.result)) for one in frames]
+    sent = [Frame(one.value, one.result, sent_of(instance, one.result)) for one in frames]
     at = bench.position(last.threat, bench.names_of(view))
-    shelves = {"attack": bench.attack_data(canvas.graph_data(instance)["version"], "film", at, [sent[-1].sent])}
+    shelves = {"attack": bench.attack_data(graph_data(instance)["version"], "film", at, [sent[-1].sent])}
     seen: dict[str, Any] = {"colour": colour, "colours": [[colour, colour]], "only": [], "part": "", "chosen": None}
     seen |= {"selection": [], "worth": None, "progress": {}, "stale": {"graph": "", "curve": "", "map": ""}}
     axes = {"attr_del": "Attribute deletions"}
-    small = bench.small(view, instance, "attr_del", max(1, frames[-1].value), axes, seen, _told(view, last))
-    return film.page(instance, sent, small, shelves)
-
-
-def _told(view: View, last: Certificate) -> dict[str, Any]:
-    proven = last.verified_certified
-    return {
-        "head": bench.pieces(short_head(last.threat, proven, last.targets)),
-        "sub": bench.pieces(short_sub(view.instance, last.threat, proven, last.certified)),
-        "parts": bench.bar(bench.parts(view, last)),
-        "partsOf": "",
-        "open": "",
-        "act": "",
-        "notes": [],
-        "fresh": True,
-        "said": "",
-    }
+    small = bench.small(
+        view, "attr_del", max(1, frames[-1].value), axes, seen, bench.answer(view, last) | {"open": "", "notes": []}
+    )
+    return film_page(content(instance, sent, small, shelves))

@@ -3,26 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-import json
+import html
+import re
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify, figures
+from certcore.common.rounding import share_down
+from certcore.instance.instance import save_instance
 from pages.files import bundles
 from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance
 
 Open = Callable[..., AppTest]
 NOW = "certified at the current budget"
+BESIDE = {"with": "ring-gcn-attr-s1"}
 
 
 def lines(at: AppTest) -> set[str]:
-    """The names in the legend, one per instance."""
-    spec = json.loads(at.get("plotly_chart")[0].proto.spec)
-    names = {trace["name"] for trace in spec["data"] if trace.get("name") and trace.get("showlegend", True)}
-    return {name.split(",")[0].split(" (")[0] for name in names}
+    """The names of the lines."""
+    return {name for name, *_ in named(at)}
+
+
+def named(at: AppTest) -> list[list[str]]:
+    """The names at the ends of the lines, each with its rows of numbers."""
+    (told,) = (one.proto.body for one in at.get("html") if "class=ends" in one.proto.body)
+    found = re.findall(r"<b[^>]*>(.*?)</b>(.*?)</p>", told)
+    return [[html.unescape(name), *re.findall(r"<small>(.*?)</small>", rows)] for name, rows in found]
 
 
 def test_an_edge_model_does_not_change_what_is_varied(open_page: Open) -> None:
@@ -60,7 +70,7 @@ def test_no_word_about_radii_where_there_are_none(open_page: Open) -> None:
 
 
 def test_the_table_has_the_certified_share_at_the_sliders_position(open_page: Open) -> None:
-    at = open_page("compare", instance="ring-gcn-attr-s0", attr_add="1", attr_del="3", sigma="2", cmp_to="2")
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_add="1", attr_del="3", sigma="2", cmp_to="2", **BESIDE)
     threat = ThreatModel(attr_add=1, attr_del=3, sigma=2)
     for cell, seed in zip(at.dataframe[0].value[NOW], (0, 1), strict=True):
         certified = certify(grid_instance(seed=seed), threat).certified
@@ -96,8 +106,40 @@ def test_legends_name_what_differs(open_page: Open) -> None:
         "Citeseer · attributes",
         "Cora-ML · edges",
     ]
-    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5", **BESIDE)
     assert lines(at) == {"split 0", "split 1"}
     assert list(at.dataframe[0].value["instance"]) == [bundles.title(f"ring-gcn-attr-s{split}") for split in (0, 1)], (
         "the table has the whole names"
     )
+
+
+def test_ends_of_lines_tell_the_verified_shares_and_lines_that_coincide(
+    open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for split, seed in enumerate((0, 0, 3)):
+        save_instance(tmp_path / f"ring-gcn-attr-s{split}.npz", grid_instance(seed=seed))
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))
+    given = {"instance": "ring-gcn-attr-s0", "attr_del": "3", "with": "ring-gcn-attr-s1,ring-gcn-attr-s2"}
+    at = open_page("compare", **given)
+    assert at.number_input(key="cmp_to").proto.placeholder == "15", "five times the slider"
+    shares = {}
+    for (name, *rows), seed in zip(named(at), (0, 0, 3), strict=True):
+        now, last = (certify(grid_instance(seed=seed), ThreatModel(attr_del=k)).verified_certified for k in (3, 15))
+        assert rows[0] == f"{share_down(now, N)} at 3, {share_down(last, N)} at 15"
+        assert ("same line as split 0" in rows) == (name == "split 1")
+        shares[name] = now
+    said = next(one.value for one in at.markdown if "proven for" in one.value)
+    assert said.startswith(
+        "#### As much" if shares["split 0"] >= shares["split 2"] else "#### Most is proven for split 2"
+    )
+
+
+def test_numbers_of_samples_that_differ_are_said_beside_the_claim(
+    open_page: Open, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(Path(__file__).resolve().parents[2] / "precomputed"))
+    given = {"instance": "citeseer-gcn-attr-s0", "attr_del": "2", "cmp_to": "3"}
+    for other, differ in (("citeseer-gat-attr-s0", True), ("citeseer-gcn-attr-s1", False)):
+        at = open_page("compare", **given, **{"with": other})
+        said = next(one.value for one in at.caption if "Share of" in one.value)
+        assert ("numbers of samples differ" in said) == differ

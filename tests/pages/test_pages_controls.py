@@ -11,9 +11,10 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify, load_instance, messages
 from certcore.domain.perturbations import LABELS
+from certcore.result.attack_effects import reach
 from certcore.result.influence import influence
 from certcore.result.states import TargetState
-from pages.files import examples
+from pages.files import bundles, examples
 from pages.parts import neighbourhood
 from pages.server.health import GUARANTEE
 from tests.pages.conftest import drawer, sent, settle
@@ -241,6 +242,46 @@ def test_node(open_page: Open) -> None:
     settle(next(t for t in at.text_input if t.label == "Find by name").set_value("paper 11"))
     assert at.number_input(key="node").value == 11
     assert any(metric.label == "p, lower bound" for metric in at.metric)
+
+
+def test_splits_are_one_entry_of_the_chooser_and_chosen_behind_more(open_page: Open) -> None:
+    at = open_page("overview", instance="ring-gcn-attr-s1", attr_del="3")
+    box = at.selectbox(key="instance")
+    assert box.value == "ring-gcn-attr-s1"
+    assert sum("GCN · attributes" in option or "gcn-attr" in option for option in box.options) == 1
+    assert any("split 1" in option for option in box.options), "which split is said where it is chosen"
+    settle(next(c for c in at.segmented_control if c.label == "Split").set_value("ring-gcn-attr-s0"))
+    assert at.selectbox(key="instance").value == "ring-gcn-attr-s0"
+    assert at.query_params["instance"] == "ring-gcn-attr-s0"
+    assert at.query_params["attr_del"] == "3", "the budgets stay"
+    assert bundles.grouped(["a-gcn-attr-s0", "a-gcn-attr-s1", "mine"], "mine") == {
+        "a-gcn-attr-s0": "a · GCN · attributes · 2 splits", "mine": "mine",
+    }  # fmt: skip
+
+
+def test_each_step_of_the_method_has_a_picture_of_the_live_instance(open_page: Open) -> None:
+    def told(budget: str) -> list[str]:
+        at = open_page("method", instance="ring-gcn-attr-s0", attr_del=budget)
+        ends = ("reaches them all.", "attacker of its own.", "lose their certificate.")
+        return [one.value for one in at.caption if one.value.endswith(ends)]
+
+    few, many = told("2"), told("6")
+    assert len(few) == len(many) == 5
+    assert all(a != b for a, b in zip(few[:3], many[:3])), "they move with the budget"
+    found = reach(grid_instance(), certify(grid_instance(), ThreatModel(attr_del=6)))
+    assert f"; {int(found.lost.sum())} labels lose" in many[2]
+
+
+def test_without_a_node_in_the_link_one_opens_whose_certificate_is_lost(open_page: Open) -> None:
+    at = open_page("node", instance="ring-gcn-attr-s0", attr_del="5")
+    instance = grid_instance()
+    found = reach(instance, certify(instance, ThreatModel(attr_del=5)))
+    lost = found.received.sum(axis=1)[found.lost]
+    node = at.number_input(key="node").value
+    assert node in found.targets[found.lost][lost == lost.max()], "the one that received most"
+    assert any("Loses its certificate" in block.value for block in at.markdown)
+    assert "node" not in at.query_params, "what a page fills in is not in the address"
+    assert open_page("node", instance="ring-gcn-attr-s0", attr_del="5", node="0").number_input(key="node").value == 0
 
 
 def test_base_and_compare(open_page: Open) -> None:

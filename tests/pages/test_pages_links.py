@@ -14,12 +14,15 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify
+from certcore.common import packing
 from certcore.common.errors import InputError
+from certcore.domain import settings
 from certcore.domain.base_rule import BaseRule
+from certcore.domain.settings import LONGEST, only_with
 from certcore.program.relaxation import Relaxation
 from pages.canvas import situation
 from pages.files import bundles
-from pages.state import packing, state
+from pages.state import state
 from pages.state.menu import MENU
 from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance
@@ -164,7 +167,7 @@ def test_what_is_hidden_is_kept_but_in_no_link(open_page: Open) -> None:
 
 
 def test_every_setting_that_depends_on_another_is_in_the_list() -> None:
-    assert {key for key in state.SHARED if key.startswith(("local_", "share_"))} <= set(state.ONLY_WITH)
+    assert all(only_with(key) for key in state.SHARED if key.startswith(("local_", "share_")))
 
 
 def test_a_selection_of_any_length_fits_into_a_link_and_comes_back() -> None:
@@ -174,17 +177,17 @@ def test_a_selection_of_any_length_fits_into_a_link_and_comes_back() -> None:
         told = state.write_nodes(chosen)
         assert len(told) > 4000
         link = state.packed_nodes(told)
-        assert len(link) <= state.LONGEST
+        assert len(link) <= LONGEST
         assert quote(link) == link, "an address takes it as it is"
         assert state.node_text(link) == told
     assert state.packed_nodes("1,3,7-9") == "1,3,7-9", "people read short ones"
     assert state.packed_nodes("x, " * 100) == "x, " * 100
     kept = ThreatModel(attr_del=3, protected=np.flatnonzero(rng.random(19_717) < 0.5))
-    assert len(situation.write(kept)) <= state.LONGEST
+    assert len(situation.write(kept)) <= LONGEST
 
 
 def test_a_link_with_packed_nodes_opens_what_it_says(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "LONG", 5)
+    monkeypatch.setattr(settings, "LONG", 5)
     nodes = "1,3,4,7,9,14,16,17,22,23"
     threat = ThreatModel(attr_del=4, protected=state.parse_nodes(nodes, N))
     beside = situation.write(ThreatModel(attr_del=2, protected=threat.protected))

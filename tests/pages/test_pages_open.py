@@ -10,7 +10,7 @@ from streamlit.testing.v1 import AppTest
 from pages.state import state
 from pages.state.menu import BY_SLUG, MENU
 
-INSTANCES = ["ring-gcn-attr-s0", "ring-edges-s0", "ring-votes-s0", "ring-division-s0"]
+INSTANCES = ["ring-gcn-attr-s0", "ring-edges-s0", "ring-votes-s0", "ring-ballots-s0"]
 #: What a page without need of an instance shows does not depend on it.
 CASES = [
     (entry.slug, instance)

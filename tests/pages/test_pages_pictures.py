@@ -17,9 +17,12 @@ from scipy.sparse.csgraph import shortest_path
 from certcore import ThreatModel, certify
 from certcore.common.errors import InputError
 from certcore.domain.base_rule import BaseRule
+from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_effects import Reach, reach
+from certcore.workbench import attack as drawing
+from certcore.workbench import axis, parts
 from pages.canvas import attack, film, situation, view
 from pages.parts import charts, neighbourhood
 from pages.parts.search import search
@@ -37,7 +40,7 @@ def drawn(instance: Instance, relaxed: bool = False) -> tuple[dict[str, Any], Re
     result = certify(instance, ThreatModel(attr_add=1, attr_del=4, sigma=3, protected=[2]))
     found = reach(instance, result, relaxed=relaxed)
     assert found is not None
-    return json.loads(json.dumps(attack.data(instance, result, found, relaxed=relaxed))), found
+    return json.loads(json.dumps(drawing.data(instance, result, found, relaxed=relaxed))), found
 
 
 def array(text: str, kind: Any) -> np.ndarray:
@@ -46,7 +49,7 @@ def array(text: str, kind: Any) -> np.ndarray:
 
 def test_the_graph_travels_complete_and_by_itself() -> None:
     instance = grid_instance()
-    data = json.loads(json.dumps(view.graph_data(instance)))
+    data = json.loads(json.dumps(parts.graph_data(instance)))
     assert len(array(data["positions"], np.uint16)) == 2 * N
     assert np.array_equal(array(data["edges"], np.uint32).reshape(-1, 2), instance.graph.edges)
     assert data["names"][7] == "paper 7"
@@ -54,7 +57,7 @@ def test_the_graph_travels_complete_and_by_itself() -> None:
     speaks = instance.base.fronts().clean
     assert np.array_equal(right == 2, ~speaks)
     assert np.array_equal(right == 1, speaks & (instance.labels == instance.prediction))
-    again = view.graph_data(grid_instance(node_names=tuple("abcdefghij" * 4)))
+    again = parts.graph_data(grid_instance(node_names=tuple("abcdefghij" * 4)))
     assert again["version"] != data["version"], "another name is another graph: nobody sees names of somebody else"
 
 
@@ -62,7 +65,7 @@ def test_the_graph_travels_complete_and_by_itself() -> None:
 def test_an_attack_travels_unrounded(relaxed: bool) -> None:
     data, found = drawn(grid_instance(), relaxed)
     assert np.array_equal(array(data["ends"], np.uint32).reshape(-1, 2), found.ends)
-    assert np.array_equal(array(data["amounts"], np.float64).reshape(-1, 4), found.amounts)
+    assert np.array_equal(array(data["amounts"], np.float64).reshape(-1, len(TYPES)), found.amounts)
     assert found.inside is not None
     inside = array(data["inside"], np.uint32)
     assert np.array_equal(inside, found.targets[found.inside.indices])
@@ -73,7 +76,7 @@ def test_an_attack_travels_unrounded(relaxed: bool) -> None:
 
 
 def test_reach_that_is_too_much_ends_at_a_whole_site(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(attack, "MOST_REACH", 4)
+    monkeypatch.setattr(drawing, "MOST_REACH", 4)
     data, found = drawn(grid_instance())
     assert found.inside is not None
     start = array(data["start"], np.uint32)
@@ -87,7 +90,7 @@ def test_reach_that_is_too_much_ends_at_a_whole_site(monkeypatch: pytest.MonkeyP
 @pytest.mark.parametrize("dark", [False, True])
 def test_the_safest_margin_is_the_quietest(dark: bool) -> None:
     """Step by step nearer to the page, and never as bright a colour as what is lost."""
-    tones = [[int(tone[k : k + 2], 16) for k in (1, 3, 5)] for tone in view.margin_scale(dark=dark)]
+    tones = [[int(tone[k : k + 2], 16) for k in (1, 3, 5)] for tone in parts.margin_scale(dark=dark)]
     assert len(tones) == 11
     light = [0.2126 * r + 0.7152 * g + 0.0722 * b for r, g, b in tones]
     assert (np.diff(light) < 0).all() if dark else (np.diff(light) > 0).all()
@@ -128,7 +131,7 @@ def test_what_the_browser_says_is_believed_only_as_far_as_it_makes_sense() -> No
 
 def test_far_out_nodes_do_not_squeeze_the_rest() -> None:
     points = np.concatenate([np.random.default_rng(0).random((500, 2)), [[1000.0, 1000.0]]])
-    fitted = view.fitted(points)
+    fitted = parts.fitted(points)
     assert fitted.min() >= 0
     assert fitted.max() <= 65535
     assert np.ptp(fitted[:500, 0]) > 40_000
@@ -137,7 +140,7 @@ def test_far_out_nodes_do_not_squeeze_the_rest() -> None:
 def test_far_out_nodes_keep_their_order_and_do_not_pile_up_at_the_border() -> None:
     far = np.array([[x, 0.5] for x in (3.0, 5.0, 9.0, 40.0, -4.0, -30.0)])
     points = np.concatenate([np.random.default_rng(0).random((2000, 2)), far])
-    across = view.fitted(points)[:, 0]
+    across = parts.fitted(points)[:, 0]
     order = np.argsort(points[-6:, 0])
     assert (np.diff(across[-6:][order]) > 0).all()
     assert across[-6:].min() < across[:2000].min()
@@ -239,13 +242,13 @@ def test_a_film_has_few_frames_and_ends_at_the_slider() -> None:
         (7, 9, None),
         (3, 900, 421),
     ):
-        values = film.values_of(first, last, now)
+        values = axis.values_of(first, last, now)
         assert values[0] == first
         assert values[-1] == last
         assert now is None or now in values
         assert values == sorted(set(values))
-        assert len(values) <= film.MOST_FRAMES
-    assert film.values_of(7, 9) == [7, 8, 9]
+        assert len(values) <= axis.MOST_FRAMES
+    assert axis.values_of(7, 9) == [7, 8, 9]
 
 
 def test_a_kept_situation_that_makes_no_sense_is_refused() -> None:

@@ -126,7 +126,7 @@ def test_nothing_of_another_visitor_is_in_any_file(pool: Pool, monkeypatch: pyte
         for view in (first, second):
             monkeypatch.setattr(work.st, "session_state", {})
             found = results(view)
-        found["report"] = wait(lambda: engine.report(second, "bartholomew.npz"))
+        found["report"] = wait(lambda: engine.report(second, "bartholomew.npz", []))
         made = {name: text_of(name, data).lower() for name, data in files(second, found)}
     assert [name for name, text in made.items() if "anneliese" in text] == []
     own = {name for name, text in made.items() if "bartholomew" in text}

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from certcore.common.errors import InputError
+from certcore.sweep.ranges import stops
 from pages.messages import text
 from pages.state import state
-from pages.state.sliders import stops
 
 HOSTILE = '<img src=x onerror="alert(1)">\u202e[click](javascript:alert(1)) **b** $x$ :red[y] `c`\n# h'
 

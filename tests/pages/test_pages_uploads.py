@@ -75,19 +75,22 @@ def test_every_shipped_bundle_can_be_uploaded(path: Path) -> None:
     assert validation.build(found).digest == load_instance(path).digest
 
 
-def test_what_is_wrong_with_votes_over_groups_is_named_beside_the_rest() -> None:
-    """A division bundle is checked part by part as the others are."""
-    path = next(path for path in SHIPPED if "division" in path.stem)
+def test_what_is_wrong_with_ballots_is_named_beside_the_rest() -> None:
+    """A bundle of ballots is checked part by part as the others are."""
+    path = next(path for path in SHIPPED if "ballots" in path.stem)
     broken = validation.read([(path.name, path.read_bytes())])
-    del broken["division_hash"]
+    del broken["ballots_weight"]
     broken["layout"] = np.zeros((3, 2))
     problems = "\n".join(validation.problems(broken))
-    assert "division_hash" in problems
+    assert "ballots_weight" in problems
     assert "layout" in problems
+    old = {key: value for key, value in broken.items() if not key.startswith("ballots")}
+    (told,) = validation.problems(old | {"division_votes": np.zeros((3, 4), np.int8)})
+    assert "replaced by ballots" in told
 
 
-def test_the_page_takes_a_shipped_division_bundle(open_page: Callable[..., AppTest]) -> None:
-    path = next(path for path in SHIPPED if "division" in path.stem)
+def test_the_page_takes_a_shipped_bundle_of_ballots(open_page: Callable[..., AppTest]) -> None:
+    path = next(path for path in SHIPPED if "ballots" in path.stem)
     page = open_page("bring")
     page.file_uploader(key="upload_instance").upload(path.name, path.read_bytes()).run()
     assert not page.exception

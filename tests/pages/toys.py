@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from certcore.base.division import DivisionBase, PairHash
+from certcore.base.ballots import UNIT, BallotsBase
 from certcore.base.grid import BaseLocal, GridBase
 from certcore.base.smoothing import SmoothingBase
 from certcore.domain.graph import Graph
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS
 from certcore.instance.instance import Instance, save_instance
 
 N = 40
@@ -89,23 +89,22 @@ def hard_instance() -> Instance:
     return Instance(graph, GridBase(grid, ("attr_add", "attr_del")), layers=2, layout=rng.random((n, 2)))
 
 
-def division_instance() -> Instance:
-    """Votes over three groups of edges by weights that have read none, with a control beside."""
+def ballots_instance() -> Instance:
+    """Ballots by weights that have read no edge, with a control beside."""
     rng = np.random.default_rng(2)
-    label = rng.integers(0, 3, N)
-    votes = np.where(rng.random((3, N)) < 0.3, rng.integers(-1, 3, (3, N)), label)
-    base = DivisionBase(votes, 3, PairHash(3), label, 1, weights_read_edges=False)
-    meta = {"dataset": "ring", "model": "toy", "types": "division", "group": "ring-division", "split": 0}
+    shown = np.rint(rng.dirichlet(np.full(3, 0.3), N) * UNIT).astype(np.int64)
+    base = BallotsBase(shown, weights_read_edges=False).for_graph(small_graph())
+    meta = {"dataset": "ring", "model": "toy", "types": "ballots", "group": "ring-ballots", "split": 0}
     own = facts() | {"labels": np.where(rng.random(N) < 0.8, base.prediction, 0)}
     own |= {"meta": meta | {"controls": {"MLP without edges": 0.4}}, "targets": np.arange(10, N)}
-    return Instance(small_graph(), base, layers=2, edge_field="messages", **own)  # type: ignore[arg-type]
+    return Instance(small_graph(), base, layers=1, edge_field="messages", **own)  # type: ignore[arg-type]
 
 
 def write_bundles(folder: Path) -> None:
-    save_instance(folder / "ring-division-s0.npz", division_instance())
+    save_instance(folder / "ring-ballots-s0.npz", ballots_instance())
     save_instance(folder / "ring-gcn-attr-s0.npz", grid_instance(seed=0))
     save_instance(folder / "ring-gcn-attr-s1.npz", grid_instance(seed=1))
     save_instance(folder / "ring-edges-s0.npz", grid_instance(("adj_del",)))
     save_instance(folder / "ring-votes-s0.npz", votes_instance())
-    save_instance(folder / "ring-all-s0.npz", grid_instance(TYPES))
+    save_instance(folder / "ring-all-s0.npz", grid_instance(FLIPS))
     save_instance(folder / "ring-gcn-convex-s0.npz", limited_instance())

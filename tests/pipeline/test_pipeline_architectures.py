@@ -15,7 +15,7 @@ from torch import nn
 import certcore as cc
 from certcore.common.errors import InputError
 from certcore.domain.noise import Noise
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS
 from certcore.votes.sampler import Sampler
 from tests.pipeline import architectures
 from tests.pipeline.architectures import CASES, CLASSES, Case, N
@@ -66,7 +66,7 @@ def test_votes_are_those_of_the_model_itself_or_it_is_refused(name):
                 cc.smooth(model, architectures.DATASET, **options)
             continue
         found = cc.smooth(model, architectures.DATASET, **options)
-        expected = forced_votes(model, Noise.of([theta.get(kind, 0) for kind in TYPES]))
+        expected = forced_votes(model, Noise.of([theta.get(kind, 0) for kind in FLIPS]))
         # Sums in another order may turn a vote that stood on an edge.
         assert np.abs(found.base.votes - expected).sum() <= 2, which
 

@@ -66,16 +66,14 @@ def test_a_field_that_is_too_small_is_caught(case):
 
 def test_the_model_runs_on_one_thread_and_the_others_are_given_back():
     """Thousands of small calls: with several threads on a busy machine the check took minutes instead of seconds."""
-    seen = set()
 
     class Watched(torch.nn.Module):
         def forward(self, x, edge_index):
-            seen.add(torch.get_num_threads())
+            assert torch.get_num_threads() == 1
             return x[:, :3]
 
     torch.set_num_threads(2)
     assert check_field(Watched().eval(), SMALL, layers=0, nodes=4, graphs=1)
-    assert seen == {1}
     assert torch.get_num_threads() == 2
 
 

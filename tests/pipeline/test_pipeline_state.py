@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-import threading
+import itertools
 from dataclasses import replace
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -132,17 +133,39 @@ def test_a_function_that_remembers_is_refused_every_time():
 
 
 def test_a_model_that_changes_between_first_and_last_vote_is_refused():
-    """Nobody can look into a lock, so the count of calls is found by asking again."""
-    net, lock, calls = Two().eval(), threading.Lock(), []
+    """The number inside a counter cannot be read, so the count of calls is found by asking again."""
+    net, calls = Two().eval(), itertools.count()
 
     def drifts(x, edge_index):
-        with lock:
-            calls.append(1)
         scores = net(x, edge_index)
-        return scores if len(calls) < 60 else scores.flip(1)
+        return scores if next(calls) < 60 else scores.flip(1)
 
     with pytest.raises(InputError, match="after it has voted"):
         cc.smooth(drifts, DATASET, layers=2, check=False, **(OPTIONS | {"samples": 100}))
+
+
+class Shared(nn.Module):
+    seen: ClassVar[list[int]] = []
+    total = 0
+
+    def __init__(self, way):
+        super().__init__()
+        self.net, self.way = Two(), way
+
+    def forward(self, x, edge_index):
+        if self.way == "list":
+            Shared.seen.append(1)
+        else:
+            Shared.total += 1
+        return self.net(x, edge_index)
+
+
+@pytest.mark.parametrize("way", ["list", "number"])
+def test_a_class_that_remembers_for_all_its_modules_is_refused(way):
+    for _ in range(2):
+        with pytest.raises(InputError, match="changes what it refers to"):
+            cc.smooth(Shared(way), DATASET, layers=2, **OPTIONS)
+        assert (Shared.seen, Shared.total) == ([], 0)
 
 
 def test_a_class_patched_for_everybody_is_not_read(monkeypatch):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from certcore import Graph, GridBase, Instance, ThreatModel, figures
+from certcore.domain.perturbations import node_types
 from certcore.figures.geometry import bracket_area
 from certcore.figures.kinds.contour import cell_hover
 from certcore.program.problem import Problem
@@ -55,7 +56,7 @@ def test_flips_that_break_least_are_taken_back_first() -> None:
     graph = Graph.from_edges(7, np.array(edges), np.ones((7, 3), dtype=np.int8))
     grid = np.arange(3)[None] < np.array([1, 1, 1, 1, 1, 1, 2])[:, None]
     instance = Instance(graph, GridBase(grid, ("attr_del",)), layers=1)
-    attributes = np.zeros((2, 7), dtype=np.int64)
+    attributes = np.zeros((len(node_types()), 7), dtype=np.int64)
     attributes[1, [0, 4, 6]] = 1
     problem = Problem(instance, ThreatModel(attr_del=3))
     attack = replay(problem, attributes, np.zeros(4, dtype=np.int64), empty_edges(), np.ones(7))

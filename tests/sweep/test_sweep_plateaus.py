@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from certcore import Graph, GridBase, Instance, ThreatModel
-from certcore.base.division import DivisionBase, PairHash
+from certcore.base.ballots import UNIT, BallotsBase
 from certcore.cli import main
 from certcore.common.errors import InputError
 from certcore.domain.weaker import can_do_no_more
@@ -46,9 +46,9 @@ def test_strong_curves_certify_what_single_certificates_do(
     assert found.verified.all()
 
 
-def test_strong_curves_over_added_edges_against_division_voting() -> None:
+def test_strong_curves_over_added_edges_against_ballots() -> None:
     graph = Graph.from_edges(6, np.array([[0, 1], [2, 3], [4, 5]]))
-    base = DivisionBase(np.zeros((1, 6), dtype=np.int64), 2, PairHash(1), weights_read_edges=False)
+    base = BallotsBase(np.tile(np.array([UNIT, 0]), (6, 1)) // np.arange(3, 9)[:, None], weights_read_edges=False)
     instance = Instance(graph=graph, base=base, layers=1, edge_field="messages")
     threat = ThreatModel(local_adj_add=1)
     strong = curve(instance, threat, "adj_add", [1, 2, 3], relaxation="strong", rounds=1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import pytest
 from certcore import InputError, Status, ThreatModel, certify, verify_proof
 from certcore.solve import solver as solver_module
 from certcore.solve.highs import HighsModel, Solution
+from certcore.solve.tuning import SOLVER
 from certcore.sweep import Session, curve, surfaces
 from tests.oracle.truth import most_broken
 from tests.support import random_instance, random_threat
@@ -242,10 +244,8 @@ def test_one_session_serves_many_threads() -> None:
 
 
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(solver_module, "MAX_ANSWERS", 10)
-    monkeypatch.setattr(solver_module, "MAX_KNOWN", 4)
-    monkeypatch.setattr(solver_module, "MAX_BASES", 3)
-    monkeypatch.setattr(solver_module, "MAX_CUTS", 40)
+    small = replace(SOLVER, max_answers=10, max_known=4, max_bases=3, max_cuts=40)
+    monkeypatch.setattr(solver_module, "SOLVER", small)
     rng = np.random.default_rng(3)
     instance = middling(rng, ("attr_del", "adj_del"), nodes=(30, 31))
     session = Session(instance, max_solvers=2)

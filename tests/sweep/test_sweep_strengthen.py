@@ -57,7 +57,7 @@ def test_what_a_solver_says_is_not_strengthened_into_a_proof() -> None:
     line = curve(session, ThreatModel(), "attr_del", [2, 3], relaxation="exact", time_limit=1)
     plane = surface(session, ThreatModel(), "attr_add", [0, 1], "attr_del", [2], relaxation="exact", time_limit=1)
     for begun in (strengthen(session, line, time_limit=0.1), strengthen(session, plane, time_limit=0.1)):
-        with pytest.raises(InputError, match="the solver's word"):
+        with pytest.raises(InputError, match="the solver's claim"):
             list(begun)
 
 

@@ -173,7 +173,7 @@ def test_an_attack_of_a_larger_or_another_attacker_refutes_nothing() -> None:
 
 
 def test_what_the_integer_program_claims_falls_back_to_what_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its bound is the solver's word: an attack that is known from elsewhere makes it worth nothing, and no more."""
+    """Its bound is the solver's claim: an attack that is known from elsewhere makes it worth nothing, and no more."""
     graph = Graph.from_edges(3, np.array([[0, 1], [1, 2]]), np.ones((3, 3), np.int8), n_attrs=3)
     instance = Instance(graph, GridBase(np.tile([True, True, False], (3, 1)), ("attr_del",)), layers=1)
     tight = certify(instance, attr_del=2)

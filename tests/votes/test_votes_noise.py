@@ -39,9 +39,10 @@ def test_no_additions_need_no_table():
 
 
 def test_keep_thresholds():
-    assert keep_threshold(Fraction("0.6"))[0] == int(Fraction("0.4") * 2**64)
+    high, low = map(int, keep_threshold(Fraction("0.6"))[0])
+    assert high << 64 | low == int(Fraction("0.4") * 2**128)
     assert keep_threshold(Fraction(0))[1]
-    assert keep_threshold(Fraction(1)) == (0, False)
+    assert keep_threshold(Fraction(1)) == ((0, 0), False)
 
 
 def test_bit_tables():
@@ -182,5 +183,5 @@ def test_extreme_tables_keep_their_precision(flip):
         mass[slot] += entry >> 16
         mass[entry & 0xFFFF] += capacity - (entry >> 16)
     assert abs(Fraction(mass[0], slots * capacity) / theta - 1) < Fraction(1, 10**5)
-    keep, _ = keep_threshold(theta)
+    (keep, _), _ = keep_threshold(theta)
     assert abs(Fraction(int(keep), 2**64) / (1 - theta) - 1) < Fraction(1, 10**5)

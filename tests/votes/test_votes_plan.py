@@ -16,6 +16,7 @@ from certcore.common.npz import write_npz
 from certcore.data import citation_like, save_dataset
 from certcore.domain.noise import Noise
 from certcore.instance.instance import load_instance
+from certcore.votes import run as votes_run
 from certcore.votes.function import FunctionVoter
 from certcore.votes.purposes import ESTIMATION, SELECTION
 from certcore.votes.run import collect_votes
@@ -28,7 +29,7 @@ def degrees(attributes, adjacency):
     return (np.asarray(attributes.sum(axis=1)).ravel().astype(int) + np.diff(adjacency.indptr)) % 3
 
 
-VOTER = FunctionVoter(GRAPH, Noise(("0.05", "0.5", "0", "0.4")), 1, degrees, 3)
+VOTER = FunctionVoter(GRAPH, Noise(("0.05", "0.5", "0", "0.4")), 1, degrees, 3, "degrees")
 
 
 def run(path, selection, estimation, **options):
@@ -85,10 +86,11 @@ class Stopped:
         return VOTER.count(kind, first, count)
 
 
-def test_an_interrupted_run_goes_on_to_the_number_it_began_with(tmp_path):
+def test_an_interrupted_run_goes_on_to_the_number_it_began_with(tmp_path, monkeypatch):
+    monkeypatch.setattr(votes_run, "_chunk_size", lambda *_: 10)
     path = tmp_path / "votes.npz"
     with pytest.raises(KeyboardInterrupt):
-        collect_votes(Stopped(3), selection=5, estimation=30, jobs=1, chunk=10, checkpoint=path)
+        collect_votes(Stopped(3), selection=5, estimation=30, jobs=1, checkpoint=path)
     with pytest.raises(InputError, match="--fresh"):
         run(path, 5, 31)
     with pytest.raises(InputError, match="--fresh"):
@@ -98,10 +100,11 @@ def test_an_interrupted_run_goes_on_to_the_number_it_began_with(tmp_path):
     assert votes.fresh_after == ()
 
 
-def test_before_any_estimation_vote_there_was_nothing_to_look_at(tmp_path):
+def test_before_any_estimation_vote_there_was_nothing_to_look_at(tmp_path, monkeypatch):
+    monkeypatch.setattr(votes_run, "_chunk_size", lambda *_: 10)
     path = tmp_path / "votes.npz"
     with pytest.raises(KeyboardInterrupt):
-        collect_votes(Stopped(1), selection=5, estimation=30, jobs=1, chunk=10, checkpoint=path)
+        collect_votes(Stopped(1), selection=5, estimation=30, jobs=1, checkpoint=path)
     assert run(path, 4, 20).n_samples == 20
 
 

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +23,7 @@ from certcore.data import citation_like, save_dataset
 from certcore.domain.noise import Noise
 from certcore.instance.instance import load_instance
 from certcore.models.storage import save_model
-from certcore.votes.function import FunctionVoter
+from certcore.votes import run as votes_run
 from certcore.votes.run import collect_votes
 from certcore.votes.voters import make_voter
 from tests.waiting import until
@@ -59,12 +58,14 @@ def test_counts(voter, expected):
 
 
 @pytest.mark.parametrize("chunk", [1, 13, 10_000])
-def test_chunks(voter, expected, chunk):
-    assert same(collect_votes(voter, selection=50, estimation=700, jobs=1, chunk=chunk), expected)
+def test_chunks(voter, expected, chunk, monkeypatch):
+    monkeypatch.setattr(votes_run, "_chunk_size", lambda *_: chunk)
+    assert same(collect_votes(voter, selection=50, estimation=700, jobs=1), expected)
 
 
-def test_processes(voter, expected):
-    assert same(collect_votes(voter, selection=50, estimation=700, jobs=2, chunk=31), expected)
+def test_processes(voter, expected, monkeypatch):
+    monkeypatch.setattr(votes_run, "_chunk_size", lambda *_: 31)
+    assert same(collect_votes(voter, selection=50, estimation=700, jobs=2), expected)
 
 
 class _Interrupted:
@@ -81,13 +82,14 @@ class _Interrupted:
         return self.voter.count(kind, first, count)
 
 
-def test_interruptions(voter, expected, tmp_path):
+def test_interruptions(voter, expected, tmp_path, monkeypatch):
     path = tmp_path / "votes.npz"
     for chunks, chunk in ((3, 40), (5, 17), (1, 300)):
+        monkeypatch.setattr(votes_run, "_chunk_size", lambda *_, size=chunk: size)
         stopped = _Interrupted(voter, chunks)
         stopped.digest = voter.digest
         with pytest.raises(KeyboardInterrupt):
-            collect_votes(stopped, selection=50, estimation=700, jobs=1, chunk=chunk, checkpoint=path)
+            collect_votes(stopped, selection=50, estimation=700, jobs=1, checkpoint=path)
     before = np.load(path)["estimation_done"].copy()
     assert 0 < (before[:, 1] - before[:, 0]).sum() < 700
     assert same(collect_votes(voter, selection=50, estimation=700, jobs=1, checkpoint=path), expected)
@@ -134,20 +136,15 @@ def test_bad_numbers(voter, monkeypatch):
         collect_votes(voter, selection=1, estimation=20, scheduler="tcp://127.0.0.1:9")
 
 
-def slow_labels(attributes, adjacency):
-    """One label per node, slowly enough to be interrupted; importable, so that workers can find it."""
-    time.sleep(0.002)
-    return np.asarray(attributes.sum(axis=1)).ravel().astype(int) % 2
-
-
 KILLED = """
 import sys
 import numpy as np
 sys.path.insert(0, {folder!r})
 from slow_model import make
-from certcore.votes.run import collect_votes
+from certcore.votes import run
 if __name__ == "__main__":
-    collect_votes(make(), selection=20, estimation=1200, checkpoint={path!r}, jobs={jobs}, chunk=10, every=0.1)
+    run._chunk_size, run.SAVE_EVERY = lambda *_: 10, 0.1
+    run.collect_votes(make(), selection=20, estimation=1200, checkpoint={path!r}, jobs={jobs})
 """
 
 MODEL = """
@@ -162,7 +159,7 @@ def labels(attributes, adjacency):
     return (np.asarray(attributes.sum(axis=1)).ravel().astype(int) + np.diff(adjacency.indptr)) % 3
 
 def make():
-    return FunctionVoter(citation_like(60, 30, 3).graph, Noise(("0.05", "0.5", "0", "0.4")), 1, labels, 3)
+    return FunctionVoter(citation_like(60, 30, 3).graph, Noise(("0.05", "0.5", "0", "0.4")), 1, labels, 3, "slow")
 """
 
 
@@ -339,8 +336,3 @@ def test_votes_with_a_nonsensical_alpha_are_not_counted(tmp_path, capsys):
     for alpha in ("7", "x", "0"):
         assert main(["vote", "citeseer", str(tmp_path / "none"), "--alpha", alpha]) == 2
         assert "alpha" in capsys.readouterr().err
-
-
-def test_function_voters_recognise_their_version():
-    first = FunctionVoter(GRAPH, NOISE, 0, slow_labels, 2)
-    assert first.digest != FunctionVoter(GRAPH, NOISE, 0, slow_labels, 2, version="2").digest

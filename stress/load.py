@@ -1,7 +1,7 @@
 """Load: browser-like sessions move sliders against one real server; every number is compared with a single-user run.
 
-`python -m tests.soak.load SESSIONS SECONDS [ON_PUBMED]` starts a server on loopback, opens tabs that behave as those of
-a browser (`tests.soak.tab`), and prints one JSON line. Every guarantee the page shows names its budgets, so each can be
+`python -m stress.load SESSIONS SECONDS [ON_PUBMED]` starts a server on loopback, opens tabs that behave as those of
+a browser (`stress.tab`), and prints one JSON line. Every guarantee the page shows names its budgets, so each can be
 checked on its own. A session that gets no number within two minutes, or whose page does not come to rest within ten
 (when all have stopped moving, everybody's charts are computed at once), is an error. All requests go to 127.0.0.1, and
 it stops by itself.
@@ -29,11 +29,11 @@ import websockets
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from pages.server.health import rerun
-from tests.soak.tab import LONGEST, Budgets, Tab
+from stress.tab import LONGEST, Budgets, Tab
 
 #: Charts of all visitors at once may take so long.
 LONGEST_REST = 600.0
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 BUNDLES = {"Citeseer": "citeseer-gcn-attr-s0", "PubMed": "pubmed-gcn-attr-s0"}
 
 

@@ -1,4 +1,4 @@
-"""Strong certificates of thousands of small instances against enumeration: `python -m tests.soak.strong SECONDS`.
+"""Strong certificates of thousands of small instances against enumeration: `python -m stress.strong SECONDS`.
 
 Each number is one instance: a third of them have one type and nothing else, a third up to two types, σ, costs and local
 budgets where fractions pay, a third all that a threat model can say (four types, shares, budgets per node, costs,

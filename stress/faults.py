@@ -3,7 +3,7 @@
 Each scenario is a real command. It is run once to the end for the truth; then again and again in a fresh folder,
 killed at a random moment and started anew, until it has come through. Half of the moments are anywhere in the run, the
 others within milliseconds after a file has appeared or changed, where writing goes on.
-`python -m tests.soak.faults ROUNDS [SCENARIO …]`.
+`python -m stress.faults ROUNDS [SCENARIO …]`.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from typing import Any
 from certcore import load_instance
 from certcore.common.files import cache_folder
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[1]
 BUNDLE = str(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")
 
 TOGETHER = "several processes on one cache"

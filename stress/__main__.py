@@ -1,8 +1,8 @@
-"""`make soak`: the long forms of the load, fuzz, fault and enumeration tests, about forty minutes on two cores.
+"""`make stress`: the long forms of the load, fuzz, fault and enumeration tests, about forty minutes on two cores.
 
 Prints JSON lines and at the end a summary; ends with an error at the first finding.
-`python -m tests.soak [load|fuzz|faults|division|strong|links|oracle …]` runs some of them; without a name all.
-Of `oracle` alone, options may follow: `python -m tests.soak oracle --minutes 30 --seed 2`.
+`python -m stress [load|fuzz|faults|ballots|strong|real|links|oracle|refute …]` runs some of them; without a name all.
+Of `oracle` or `refute` alone, options may follow: `python -m stress oracle --minutes 30 --seed 2`.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import sys
 import time
 from collections.abc import Callable
 
-from tests.soak import division, links, oracle
-from tests.soak.faults import faults
-from tests.soak.load import ROOT, load
-from tests.soak.strong import run as judge_many
+from stress import ballots, links, oracle, real, refute
+from stress.faults import faults
+from stress.load import ROOT, load
+from stress.strong import run as judge_many
 
 FUZZ = {"instance": 9000, "votes": 6000, "proof": 9000, "upload": 4000}
 
@@ -45,14 +45,19 @@ def disturb() -> None:
         print(json.dumps(line), flush=True)
 
 
-def enumerate_division() -> None:
-    """Three thousand small graphs, every perturbation."""
-    print(json.dumps(division.run(0, 3000, seed=0, seconds=3600, state=None)), flush=True)
+def enumerate_ballots() -> None:
+    """A million perturbations of small graphs."""
+    print(json.dumps(ballots.run(0, ballots.MILLION, seed=0, seconds=3600, state=None)), flush=True)
 
 
 def enumerate_strong() -> None:
     """Strong certificates of small instances of every kind against enumeration, ten minutes of one core."""
     print(json.dumps(judge_many(600)), flush=True)
+
+
+def enumerate_real() -> None:
+    """Three thousand programs of linear classifiers under Gaussian noise, every set of targets."""
+    print(json.dumps(real.run(3000)), flush=True)
 
 
 def open_links() -> None:
@@ -65,16 +70,19 @@ PARTS: dict[str, Callable[[], None]] = {
     "load": hold,
     "fuzz": fuzz,
     "faults": disturb,
-    "division": enumerate_division,
+    "ballots": enumerate_ballots,
     "strong": enumerate_strong,
+    "real": enumerate_real,
     "links": open_links,
     "oracle": oracle.main,
+    "refute": refute.main,
 }
 
 
 def main() -> None:
-    if sys.argv[1:2] == ["oracle"]:
-        oracle.main(sys.argv[2:])
+    alone = {"oracle": oracle.main, "refute": refute.main}
+    if sys.argv[1:2] and sys.argv[1] in alone:
+        alone[sys.argv[1]](sys.argv[2:])
         return
     wanted = sys.argv[1:] or list(PARTS)
     unknown = [name for name in wanted if name not in PARTS]

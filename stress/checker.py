@@ -1,4 +1,4 @@
-"""The small checker alone on all bundles: `python -m tests.soak.checker [ROUNDS]`.
+"""The small checker alone on all bundles: `python -m stress.checker [ROUNDS]`.
 
 Copied into an empty folder and run by an isolated interpreter, it has to accept a strong proof at three budgets of each
 bundle and to refuse each of them when it claims one label more or a smaller bound, under a fresh digest.
@@ -15,12 +15,12 @@ from pathlib import Path
 from typing import Any
 
 from certcore import ThreatModel, load_instance
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS
 from certcore.sweep import Session
 from certcore.verify.proof import digest_of
 
-ROOT = Path(__file__).resolve().parents[2]
-FILES = ("certcore_check.py", "certcore_check_division.py")
+ROOT = Path(__file__).resolve().parents[1]
+FILES = tuple(f"certcore_check{part}.py" for part in ("", "_ballots", "_real", "_strong"))
 BUDGETS = (1, 5, 20)
 
 
@@ -48,7 +48,7 @@ def main() -> None:
             shutil.copy(ROOT / "certcore" / "standalone" / name, folder)
         for bundle in sorted((ROOT / "precomputed").glob("*.npz")):
             instance = load_instance(bundle)
-            axis = next(name for name in reversed(TYPES) if name in instance.base.axes)
+            axis = next(name for name in reversed(FLIPS) if name in instance.base.axes)
             for budget in BUDGETS:
                 proof = Session(instance).proof(ThreatModel(**{axis: budget}), relaxation="strong", rounds=rounds)
                 assert proof is not None

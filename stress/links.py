@@ -1,4 +1,4 @@
-"""Every address people have kept, in Chromium: `python -m tests.soak.links`, about a minute.
+"""Every address people have kept, in Chromium: `python -m stress.links`, about a minute.
 
 The page opens, and its sidebar and its address say what the link said. What a link says is read without a browser in
 `make test` (`tests/net/test_net_files.py`).
@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS
 from pages.state.menu import BY_SLUG
 from tests.browser import server
 from tests.net import ask, doors, links
@@ -22,13 +22,13 @@ def differences(page: Any, shown: dict[str, Any]) -> list[str]:
     page.wait_for_function("document.querySelector('.st-key-attr_del input')")
     given = dict(parse_qsl(urlsplit(page.url).query))
     told = {key: read(given[key]) if key in given else first for key, (first, read) in doors.link_readers().items()}
-    inputs = {name: int(page.locator(f".st-key-{name} input").first.input_value().replace(",", "")) for name in TYPES}
-    if not any(name in shown for name in TYPES):  # a visit without a budget begins with one of its own
-        shown = shown | {name: told[name] for name in TYPES}
+    inputs = {name: int(page.locator(f".st-key-{name} input").first.input_value().replace(",", "")) for name in FLIPS}
+    if not any(name in shown for name in FLIPS):  # a visit without a budget begins with one of its own
+        shown = shown | {name: told[name] for name in FLIPS}
     shown = {"instance": told["instance"]} | shown  # without one the first is taken
     firsts = {key: first for key, (first, _) in doors.link_readers().items()}
     found = [f"{key} is {told[key]!r} in the address" for key in told if told[key] != (firsts | shown)[key]]
-    return found + [f"{name} is {inputs[name]} in the sidebar" for name in TYPES if inputs[name] != told[name]]
+    return found + [f"{name} is {inputs[name]} in the sidebar" for name in FLIPS if inputs[name] != told[name]]
 
 
 def run() -> int:

@@ -1,4 +1,4 @@
-"""Pages on votes over groups of edges: the slider of additions is live, and the controls stand beside the curve."""
+"""Pages on ballots: sliders of edges and new nodes are live, and the controls stand beside the curve."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from certcore.messages.text import markdown
 from certcore.sweep import curve
 from pages.files import bundles
 from tests.pages.test_pages_compare import NOW, lines
-from tests.pages.toys import division_instance, votes_instance
+from tests.pages.toys import ballots_instance, votes_instance
 
-NAME = "ring-division-s0"
+NAME = "ring-ballots-s0"
 
 
 def said(at: AppTest) -> str:
@@ -34,22 +34,43 @@ def test_additions_are_live_and_the_papers_relaxation_is_not_offered(open_page: 
     assert at.session_state["relaxation"] == "tight"
     threat = ThreatModel(adj_add=10)
     assert messages.threat_words(threat) in said(at)
-    remarks = messages.remarks(division_instance(), threat)
-    assert "remark.division.poisoning" in {key for remark in remarks for key in remark.keys}
+    remarks = messages.remarks(ballots_instance(), threat)
+    assert "remark.ballots.poisoning" in {key for remark in remarks for key in remark.keys}
     assert all(remark.markdown in said(at) for remark in remarks)
 
 
-def test_the_base_page_explains_groups_votes_and_abstentions(open_page: Callable[..., AppTest]) -> None:
+def test_new_nodes_have_sliders_and_a_sentence_and_others_say_where_to_go(open_page: Callable[..., AppTest]) -> None:
+    at = open_page("overview", instance=NAME, inject=3, inject_edges=2)
+    assert not at.exception
+    assert (at.session_state["inject"], at.session_state["inject_edges"]) == (3, 2)
+    found = certify(ballots_instance(), ThreatModel(inject=3, inject_edges=2))
+    told = messages.guarantee(ballots_instance(), found)
+    assert (
+        "up to 3 new nodes with up to 2 edges each are added, with any attributes and any edges among themselves"
+        in (str(told))
+    )
+    assert "up to 3 new nodes with up to 2 edges each" in said(at)
+    at = open_page("overview", instance="ring-gcn-attr-s0", inject=3, attr_del=1)
+    assert not at.exception
+    assert at.session_state["inject"] == 0
+    assert "says nothing about new nodes" in said(at)
+
+
+def test_old_links_say_what_became_of_division_voting(open_page: Callable[..., AppTest]) -> None:
+    at = open_page("overview", instance="cora-decoupled-division-s0")
+    assert not at.exception
+    assert any("replaced by ballots" in one.value for one in at.error)
+
+
+def test_the_base_page_explains_ballots(open_page: Callable[..., AppTest]) -> None:
     at = open_page("base", instance=NAME)
     assert not at.exception
-    base = messages.votes_over_groups(division_instance())
-    assert base is not None
-    assert messages.how_it_votes(3, base.fixed_weight, abstains=True).markdown in said(at)
-    assert {"How the groups voted", "Votes that must change"} <= {one.value for one in at.subheader}
+    assert messages.how_it_sums(1).markdown in said(at)
+    assert {"What nodes show", "New neighbours needed"} <= {one.value for one in at.subheader}
 
 
 def test_controls_are_drawn_across_accuracies_of_edge_attacks_only() -> None:
-    instance = division_instance()
+    instance = ballots_instance()
     targets = instance.select_targets("correct:test")
     threat = ThreatModel(targets=targets)
     test = len(instance.select_targets("test"))
@@ -74,7 +95,7 @@ def test_controls_are_drawn_across_accuracies_of_edge_attacks_only() -> None:
 @pytest.mark.parametrize(("control", "side"), [(-0.1, "top"), (0.1, "bottom")])
 def test_names_of_controls_do_not_lie_across_the_curve(control: float, side: str) -> None:
     """Two that are close together are named in one place, away from the curve that runs beside them."""
-    line = curve(division_instance(), ThreatModel(), vary="adj_add", values=[0, 5])
+    line = curve(ballots_instance(), ThreatModel(), vary="adj_add", values=[0, 5])
     near = line.certified[-1] / line.targets + control
     figure = figures.curve_figure([line], vary="adj_add", controls={"lower": near, "upper": near + 0.01})
     (named,) = (one for one in plotly(figure).layout.annotations if "upper" in one.text)
@@ -98,7 +119,7 @@ def test_compare_tells_the_count_at_the_budget_of_the_sidebar(open_page: Callabl
     """Not that of a smaller budget: finer curves begin at 0."""
     at = open_page("compare", instance=NAME, adj_add=3)
     assert not at.exception
-    certified = certify(division_instance(), ThreatModel(adj_add=3)).certified
+    certified = certify(ballots_instance(), ThreatModel(adj_add=3)).certified
     table = at.dataframe[0].value
     told = next(str(value) for value in table.iloc[0] if " of " in str(value))
     assert f"({certified} of 30)" in told
@@ -108,16 +129,16 @@ def test_compare_tells_the_count_at_the_budget_of_the_sidebar(open_page: Callabl
 def test_compare_goes_across_base_certificates(
     open_page: Callable[..., AppTest], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Randomized smoothing beside division voting: both where both cover what is attacked, with a word on controls."""
-    division, smoothing = division_instance(), votes_instance(("0", "0", "0", "0.4"))
-    save_instance(tmp_path / f"{NAME}.npz", division)
+    """Randomized smoothing beside ballots: both where both cover what is attacked, with a word on controls."""
+    ballots, smoothing = ballots_instance(), votes_instance(("0", "0", "0", "0.4"))
+    save_instance(tmp_path / f"{NAME}.npz", ballots)
     save_instance(tmp_path / "ring-votes-adj-s0.npz", smoothing)
     monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))
     both = {"instance": NAME, "with": "ring-votes-adj-s0", "cmp_to": "5"}
     at = open_page("compare", **both, cmp_vary="adj_del", adj_del="2")
     assert len([name for name in lines(at) if "marks" not in name]) == 2
     table = at.dataframe[0].value
-    for told, samples, instance in zip(table[NOW], table["samples"].fillna(0), (division, smoothing)):
+    for told, samples, instance in zip(table[NOW], table["samples"].fillna(0), (ballots, smoothing)):
         found = certify(instance, ThreatModel(adj_del=2))
         assert told.endswith(f"({found.certified} of {found.targets})")
         assert samples == instance.base.facts.get("samples", 0)

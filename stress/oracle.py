@@ -1,6 +1,6 @@
 """Every public way to a certified count against the truth, for as long as one likes.
 
-`python -m tests.soak oracle [--minutes M] [--seed S] [--processes P]`: prints JSON lines and a summary; ends with an
+`python -m stress oracle [--minutes M] [--seed S] [--processes P]`: prints JSON lines and a summary; ends with an
 error at the first count above the truth. A seed stands for the same questions every time; `--first TURN` goes on where
 a run before has ended (its lines tell the next turn).
 """
@@ -54,7 +54,7 @@ def together(parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def main(argv: Sequence[str] = ()) -> None:
-    parser = argparse.ArgumentParser(prog="python -m tests.soak oracle", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m stress oracle", description=__doc__)
     parser.add_argument("--minutes", type=float, default=10.0)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--first", type=int, default=0, metavar="TURN")

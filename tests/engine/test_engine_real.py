@@ -1,0 +1,150 @@
+"""Real-valued attributes under l2 budgets: no Δ breaks more labels than the bound, where the truth is known."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify
+from certcore.base.gaussian import GaussianBase
+from certcore.domain.perturbations import TYPES
+from certcore.domain.scale import Scale, greedy_square
+from tests.engine.linear import KnownBase, bound_of, broken, make
+
+L2 = TYPES.index("attr_l2")
+
+
+def cases(count: int, **wrong: Any) -> Any:
+    rng = np.random.default_rng(0)
+    return (make(rng, joint=k % 3 == 2, **wrong) for k in range(count))
+
+
+def test_no_real_attack_breaks_more_than_the_bound() -> None:
+    reached = 0
+    for number, case in enumerate(cases(40)):
+        bound, found = bound_of(case), broken(case)
+        assert bound >= found, number
+        reached += bound == found
+    assert reached >= 16
+
+
+def _needs_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = GaussianBase.need
+    monkeypatch.setattr(GaussianBase, "need", lambda self, *pair: own(self, *pair) * 11 // 10)
+
+
+def _budget_too_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    own = Scale.of_square
+    monkeypatch.setattr(Scale, "of_square", lambda self, square: own(self, square * 3 / 5))
+
+
+@pytest.mark.parametrize("mistake", [_needs_too_large, _budget_too_small, None])
+def test_mistakes_on_purpose_are_caught(
+    mistake: Callable[[pytest.MonkeyPatch], None] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if mistake is not None:
+        mistake(monkeypatch)
+    wrong = {} if mistake is not None else {"hops": 1}
+    assert any(bound_of(case) < broken(case) for case in cases(60, **wrong))
+
+
+def instance(z: list[float], rows: int = 1, std: str = "1", units: int = 2**16) -> Instance:
+    """Nodes without edges, each reading its own row."""
+    n = len(z)
+    graph = Graph.from_edges(n, np.zeros((0, 2), int), np.arange(1.0, n + 1)[:, None], keep_values=True)
+    base = KnownBase(
+        np.tile([1, 0], (n, 1)), np.zeros(n, int), 1, "0.01", ("0",) * 4, std=std, lattice="2^-9", units=units,
+        known=ndtr(np.array(z)),
+    )  # fmt: skip
+    return Instance(graph, base, layers=rows)
+
+
+def test_lengths_become_units_without_floats() -> None:
+    scale = Scale(Fraction("0.06"), 2**16)
+    assert ThreatModel(attr_l2="0.3").bound_to(scale).budgets[L2] == 1_638_400  # exact: not one more
+    assert ThreatModel(attr_l2=0.1).bound_to(Scale(Fraction("0.03"), 2**16)).budgets[L2] == 728_178
+    assert ThreatModel(attr_l2="0.3").budgets[L2] == 10**9  # without an instance: more than any length
+    with pytest.raises(InputError, match="standard deviations"):
+        _ = ThreatModel(attr_l2="1e6").bound_to(scale).budgets
+
+
+def test_needs_are_lost_at_the_need_itself() -> None:
+    found = instance([1.0, 1.0, 2.0])
+    assert certify(found, attr_l2="0.99").certified == 3
+    assert certify(found, attr_l2="1").certified == 2  # Δ = s·z along the weights
+    assert certify(found, attr_l2="1.42").certified == 1  # √2 pays for both
+    assert certify(found, attr_l2="9", local_attr_l2="1.5").certified == 1
+    assert certify(found, attr_l2="9", sigma=1).certified == 2
+    assert certify(found, attr_l2="0").certified == 3
+
+
+def test_two_disjoint_needs_fit_into_their_sum() -> None:
+    need = np.sqrt(10.4 / 2**16)
+    found = instance([need, need])
+    length = Fraction(ThreatModel(attr_l2=Fraction(21, 2**16)).attr_l2)
+    assert length
+    certificate = certify(found, attr_l2=repr(float(np.sqrt(20.9 / 2**16))))
+    assert certificate.threat.budgets[L2] == 21
+    assert certificate.certified == 0  # needs of 11 would say 1
+
+
+def test_relative_limits_are_shares_of_the_norm_and_round_up() -> None:
+    found = instance([1.0, 1.0, 1.0])
+    threat = ThreatModel(attr_l2="9", local_attr_l2="0.5", local_mode="relative").bound_to(found.scale)
+    limits = threat.local_limits(found.graph)[L2]
+    exact = [2**16 * Fraction(m, 2) ** 2 for m in (1, 2, 3)]
+    assert all(0 <= have - want < 2 for have, want in zip(limits.tolist(), exact))
+    assert certify(found, threat).certified == 1  # the first row moves by one half only
+
+
+def test_sums_of_norms_fill_the_longest_limits_first() -> None:
+    half = Fraction(1, 2)
+    assert greedy_square(Fraction(8), [half**2] * 100) == 4
+    assert greedy_square(Fraction("1.2"), [half**2] * 100) == half**2 * 2 + Fraction("0.2") ** 2
+    assert greedy_square(Fraction(3), [Fraction(4), Fraction(1), Fraction(1)]) == 5
+    assert greedy_square(Fraction(3), [Fraction(100)]) == 9
+    rng = np.random.default_rng(5)
+    for _ in range(300):
+        limits = rng.uniform(0.1, 1.0, 4).round(3)
+        total = round(float(rng.uniform(0.1, 3.0)), 3)
+        lengths = rng.dirichlet(np.ones(4)) * total
+        lengths = np.minimum(lengths, limits)
+        best = greedy_square(Fraction(repr(total)), [Fraction(repr(x)) ** 2 for x in limits.tolist()])
+        assert float((lengths**2).sum()) <= float(best) + 1e-12
+    found = instance([0.9, 0.9, 0.9])
+    assert certify(found, attr_l2_sum="2", local_attr_l2="1").certified == 1
+    assert certify(found, attr_l2="2", local_attr_l2="1").certified == 0
+    with pytest.raises(InputError, match="together with local_attr_l2"):
+        ThreatModel(attr_l2_sum="2")
+
+
+def test_what_knows_bits_refuses_lengths_and_the_reverse() -> None:
+    bits = Instance(
+        Graph.from_edges(2, np.array([[0, 1]]), np.eye(2, dtype=np.int8)),
+        GridBase(np.ones((2, 3), bool), ("attr_del",)),
+        layers=1,
+    )
+    with pytest.raises(InputError, match="no Gaussian attribute noise"):
+        certify(bits, attr_l2="0.3")
+    with pytest.raises(InputError, match="numbers, not bits"):
+        certify(instance([1.0]), attr_del=1)
+
+
+def test_forms_of_the_program() -> None:
+    found = instance([1.0, 1.5, 2.0])
+    tight, exact = certify(found, attr_l2="1.6"), certify(found, attr_l2="1.6", relaxation="exact")
+    assert exact.certified == 2
+    assert tight.bound >= exact.bound
+    strong = certify(found, attr_l2="1.6", relaxation="strong")
+    assert strong.relaxation == "tight"
+    with pytest.raises(InputError, match="real amounts"):
+        certify(found, attr_l2="1.6", relaxation="paper")
+    threat = tight.threat
+    again = ThreatModel.from_json(threat.to_json())
+    assert again.to_json() == threat.to_json()
+    assert threat.to_json()["attr_l2"] == "1.6"

@@ -1,0 +1,66 @@
+"""Every public way to a count under `attr_l2`, held against linear classifiers whose truth is known."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import certcore as cc
+from certcore.cli import main
+from certcore.sweep import Session
+from certcore.verify import verify_proof
+from tests.engine.linear import Case, broken, make
+
+
+def cases() -> list[Case]:
+    rng = np.random.default_rng(11)
+    return [make(rng, joint=number % 2 == 1) for number in range(4)]
+
+
+def stays(case: Case, length: float) -> int:
+    """How many labels no attack within this length changes, as far as projections can tell: never fewer."""
+    return case.instance.graph.n_nodes - broken(replace(case, attr_l2=length))
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_no_way_counts_more_than_stays(number: int) -> None:
+    case = cases()[number]
+    budgets: dict[str, Any] = {name: value for name, value in case.budgets.items() if name != "attr_l2"}
+    lengths = [round(case.attr_l2 * share, 4) for share in (0.4, 1.0)]
+    truth = [stays(case, length) for length in lengths]
+    session = Session(case.instance)
+    for length, most in zip(lengths, truth):
+        threat = cc.ThreatModel(attr_l2=length, **budgets)
+        for relaxation in ("tight", "exact", "strong"):
+            found = cc.certify(case.instance, threat, relaxation=relaxation)
+            assert found.certified <= most, relaxation
+            assert found.naive_certified <= most
+            if relaxation == "tight":
+                assert verify_proof(found.proof, case.instance).certified <= most
+        assert session.certify(threat).certified <= most
+        assert session.preview(threat).certified <= most
+    line = cc.curve(case.instance, vary="attr_l2", values=lengths, **budgets)
+    assert (line.certified <= np.array(truth)).all()
+    few = cc.curve(case.instance, vary="attr_l2", values=lengths, tolerance=0.2, **budgets)
+    assert (few.certified <= np.array(truth)).all()
+    rest = {name: value for name, value in budgets.items() if name != "adj_del"}
+    cells = cc.surface(case.instance, x="attr_l2", x_values=lengths, y="adj_del", y_values=[case.deletions, 9], **rest)
+    assert (cells.certified[:, 0] <= np.array(truth)).all()
+    radius = cc.radius(case.instance, vary="attr_l2", at_least=0.5, **budgets)
+    if radius.value is not None and radius.value < 5 * case.std:
+        assert stays(case, float(radius.value)) >= radius.needed
+
+
+def test_the_command_counts_no_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Through a file, where probabilities come from votes: nothing is certified that a large distance breaks."""
+    from certcore.instance.instance import save_instance
+    from tests.sweep.test_sweep_lengths import instance
+
+    save_instance(tmp_path / "real.npz", instance())
+    assert main(["certify", str(tmp_path / "real.npz"), "--attr-l2", "9", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["certified"] == 0

@@ -1,0 +1,68 @@
+"""The export drawer: what applies to a figure is offered, what was chosen is remembered, and the page stays."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streamlit.testing.v1 import AppTest
+
+from pages.background import work
+from pages.parts import exports
+from tests.pages.conftest import drawer
+
+Open = Callable[..., AppTest]
+GRID = "ring-gcn-attr-s0"
+
+
+def offered(at: AppTest) -> set[str]:
+    """The choices for print on show, by their names."""
+    kinds = ("segmented_control", "button_group", "toggle")
+    keys = [str(element.key) for kind in kinds for element in at.get(kind) if getattr(element, "key", None)]
+    return {key.removeprefix("print_") for key in keys if key.startswith("print_")}
+
+
+def test_what_applies_is_offered_and_the_rest_is_not(open_page: Open) -> None:
+    at = open_page("curves", instance=GRID, attr_del="4", to="9")
+    at.button(key="export_curve").click().run()
+    assert offered(at) == {"width", "font", "marker", "labels"}
+    assert {"PDF", "SVG", "PNG", "LaTeX"} <= {button.label for button in at.download_button}
+    assert any("certcore draw 'curves?" in code.value for code in at.code)
+    at.session_state["_export"] = "classes"
+    at.run()
+    assert offered(at) == {"width", "font", "labels"}
+    at = drawer(open_page("attack_map", instance=GRID, attr_del="4"), "export_graph")
+    assert offered(at) == {"width", "font", "part", "labels"}
+    assert "LaTeX" not in {button.label for button in at.download_button}
+
+
+def test_choices_are_remembered_from_figure_to_figure(open_page: Open) -> None:
+    at = open_page("curves", instance=GRID, attr_del="4", to="9")
+    chosen = {"width": "two-column", "font": "serif", "marker": False}
+    at.session_state["_print"] = {**exports._FIRST, **chosen, "texts": {"naive": "one by one"}}
+    at.session_state["_export"] = "curve"
+    at.run()
+    (command,) = [code.value for code in at.code if "certcore draw" in code.value]
+    for part in ("width=two-column", "font=serif", "no_marker=1", "texts=naive%3D%3Eone%20by%20one"):
+        assert part in command
+    at.session_state["_export"] = "classes"
+    at.run()
+    (command,) = [code.value for code in at.code if "certcore draw" in code.value]
+    assert "width=two-column" in command
+    assert "font=serif" in command
+    assert "no_marker" not in command, "there is none in this figure"
+
+
+def test_the_page_stays_while_the_drawer_is_open(open_page: Open, monkeypatch) -> None:
+    at = open_page("curves", instance=GRID, attr_del="4", to="9")
+    assert "_hold" not in at.session_state
+    at.button(key="export_curve").click().run()
+    assert at.session_state["_hold"]
+    held = {"_hold": True, "_seen": {work._GREETING: True}}
+    runs: list[int] = []
+    monkeypatch.setattr(work.st, "session_state", held)
+    monkeypatch.setattr(work.st, "rerun", lambda: runs.append(1))
+    work._poll({work._GREETING: (None, "")})
+    assert not runs
+    del held["_hold"]
+    work._poll({work._GREETING: (None, "")})
+    assert runs

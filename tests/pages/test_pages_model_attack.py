@@ -1,0 +1,80 @@
+"""What attacks on the model change, as the workbench shows it; where none was tried, nothing is said."""
+
+from __future__ import annotations
+
+import base64
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import certcore as cc
+from certcore.model_attack.stored import attacks_on, largest
+from pages.files import bundles
+from tests.pages.conftest import sent
+from tests.pages.opening import ROOT
+
+NAME = "citeseer-gcn-attr-s0"
+
+
+@pytest.fixture
+def shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """The shipped bundle and its attack in a folder of their own."""
+    (tmp_path / "attacks").mkdir()
+    shutil.copy(ROOT / "precomputed" / f"{NAME}.npz", tmp_path)
+    shutil.copy(ROOT / "precomputed" / "attacks" / f"{NAME}.attack.npz", tmp_path / "attacks")
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))
+    return tmp_path
+
+
+def head(now: dict) -> str:
+    return "".join(piece["text"] for piece in now["head"])
+
+
+def test_the_bar_and_the_headline_tell_both_sides(open_page: Callable[..., AppTest], shipped: Path) -> None:
+    path = shipped / f"{NAME}.npz"
+    instance = cc.load_instance(path)
+    found = largest(attacks_on(path, instance), instance, cc.ThreatModel(attr_del=10))
+    assert found is not None
+    changed = found.count.n_changed
+    assert changed > 0
+    at = open_page("overview", instance=NAME, attr_del="10", adversary="model")
+    assert not at.exception
+    now, line, picture = sent(at), sent(at, "shelf", "curve"), sent(at, "shelf", "attack")
+    parts = now["parts"]
+    assert parts["changed"] == changed
+    assert sum(parts.values()) == now["asked"]
+    assert (
+        head(now)
+        == f"Worst case: {parts['each'] + parts['together']:,} to {now['asked'] - changed:,} of 1,870 labels stay"
+    )
+    assert f"changes {changed} labels" in now["changed"]
+    assert line["changed"][0] is None, "at a budget of 0 nothing was tried"
+    assert line["changed"][line["values"].index(10)] == changed
+    marked = np.frombuffer(base64.b64decode(picture["pictures"][0]["changed"]), dtype=np.uint32)
+    assert np.array_equal(np.sort(marked), np.sort(found.changed_nodes))
+    assert now["adversary"] == "model"
+
+
+def test_where_nothing_was_tried_nothing_is_counted(open_page: Callable[..., AppTest], shipped: Path) -> None:
+    at = open_page("overview", instance=NAME, attr_add="1", attr_del="0")
+    now = sent(at)
+    assert now["changed"] == ""
+    assert now["parts"]["changed"] == 0
+    assert head(now).startswith("At least")
+    assert now["words"]["untried"] == "changed: not tried"
+    shutil.rmtree(shipped / "attacks")
+    at = open_page("overview", instance=NAME, attr_del="10", adversary="model")
+    assert not at.exception
+    assert sent(at)["adversary"] == ""
+    assert "No attack on the model was tried" in json.dumps(sent(at)["notes"])
+
+
+def test_an_attack_on_another_instance_is_left_out(open_page: Callable[..., AppTest], shipped: Path) -> None:
+    other = ROOT / "precomputed" / "attacks" / "citeseer-gcn-joint-s0.attack.npz"
+    shutil.copy(other, shipped / "attacks" / f"{NAME}.attack.npz")
+    assert bundles.attacks(NAME, bundles.load(NAME)) == []

@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from certcore.domain.scale import shown
 from certcore.instance.instance import Instance
 from certcore.messages.ballots import ballots_of
 from certcore.messages.registry import sentence
 from certcore.messages.sites import kept
-from certcore.messages.text import Piece, Text, budget_words, count, message, name, some, strong
+from certcore.messages.text import Piece, Text, budget_words, count, further, message, name, some, strong
 from certcore.result.attack_effects import NEVER
 from certcore.result.certificate import Certificate
 from certcore.result.influence import Influence
@@ -32,7 +33,7 @@ def state_words(instance: Instance, certificate: Certificate, node: int, receive
     if state is TargetState.ALONE:
         return alone()
     front = instance.base.fronts().of_node(node)
-    reachable = front[(front <= np.array(certificate.threat.budgets)).all(axis=1)]
+    reachable = shown(instance.scale, front[(front <= np.array(certificate.threat.budgets)).all(axis=1)])
     gets = () if received is None else received
     if state is TargetState.LOST and ballots_of(instance) is not None:
         return changed(budget_words(gets))
@@ -111,7 +112,7 @@ def node_words(found: Influence, named: Naming) -> list[Text]:
         sentences.append(received_nothing())
     counted = found.state not in (TargetState.NOT_A_TARGET, TargetState.BEFORE)
     if counted and found.margin != NEVER:
-        sentences.append(one_more(found.margin))
+        sentences.append(one_more(found.margin, found.step))
     if found.hit:
         breaks = [name(named(node), 40) for node in found.helps_to_break]
         sentences.append(helps(len(breaks), _list(breaks)) if breaks else helps_nobody())
@@ -154,12 +155,16 @@ def received_nothing() -> Text:
     "node.one_more",
     "a target certified without an attack, that some number of flips of the types in play can leave uncertified",
     3,
-    others=((1,), (0,)),
+    others=((1,), (0,), (3, 0.1), (0, 0.1)),
 )
-def one_more(margin: int) -> Text:
-    """`margin` is the fewest further flips that can leave it uncertified (0: it is already)."""
+def one_more(margin: int, step: float = 0) -> Text:
+    """`margin` is the fewest further flips that can leave it uncertified (0: it is already), or steps of a distance."""
     if not margin:
-        return message(strong("One more flip"), " inside its field adds nothing: its certificate is lost already.")
+        more = strong("A further distance" if step else "One more flip")
+        return message(more, " inside its field adds nothing: its certificate is lost already.")
+    if step:
+        where = " inside its field, on top of this attack and whatever the budgets, "
+        return message(strong(further(margin, step).capitalize()), where, "can be enough to leave it uncertified.")
     where = " of the attacker's kinds inside its field, on top of this attack and whatever the budgets, "
     if margin == 1:
         return message(strong("One more flip"), where, "can be enough to leave it uncertified.")

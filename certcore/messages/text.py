@@ -135,12 +135,22 @@ def listing(parts: list[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
+def length(number: float) -> str:
+    """A length in an attack; budgets have all their digits (`count`)."""
+    return f"{float(f'{number:.3g}'):,.10g}"
+
+
+def further(margin: int, step: float) -> str:
+    """A margin: a number of flips, or steps of a distance, rounded up."""
+    return f"a further distance of {length(margin * step)}" if step else some(margin, "further flip", "further flips")
+
+
 def flips(number: float, kind: str) -> str:
     """For example “3 attribute deletions”; fractions occur in the relaxed adversary only."""
     entry = entry_of(kind)
     amount = count(number) if float(number).is_integer() else f"{number:,.4g}"
     if entry.lengths:
-        return f"{amount} {'unit' if number == 1 else 'units'} of squared {entry.singular}"
+        return f"a distance of {length(number)}"
     return f"{amount} {entry.plural if number != 1 else entry.singular}"
 
 

@@ -232,18 +232,18 @@ def _tables(view: View, picture: Picture) -> None:
     """Where the flips are spent, which labels are lost, what was selected, and what to protect."""
     result, found, relaxed = picture.result, picture.found, picture.relaxed
     selected_nodes(view, result, state.parse_nodes(st.session_state["marked"], view.instance.graph.n_nodes).tolist())
-    st.subheader("Where the flips are spent", anchor=False)
+    st.subheader("Where the attacker changes something", anchor=False)
     sites = attack.sites_table(view.instance, result, found, relaxed=relaxed)
     st.caption(f"{count(len(sites))} places. Select a row to find it in the picture.")
     told = "how many targets it reaches" if relaxed else "how many certificates it helps take"
-    _table(sites, "sites", f"One row per site: the flips spent there and {told}.")
+    _table(sites, "sites", f"One row per site: what is spent there and {told}.")
     st.subheader("Which labels the bound counts" if relaxed else "Which labels lose their certificate", anchor=False)
     lost = attack.lost_table(view.instance, result, found, relaxed=relaxed)
     uncertified = int((result.states(view.instance.base.fronts()) == TargetState.BEFORE).sum())
     who = "that the relaxed adversary counts, by fractions" if relaxed else "that lose their certificate"
     st.caption(
-        f"{count(len(lost))} targets {who}, what each received and needed. A flip counts in every field it lies in: "
-        f"one can receive more than it needs. {count(uncertified)} more had none before the attack."
+        f"{count(len(lost))} targets {who}, what each received and needed. What is spent counts in every field it "
+        f"lies in: one can receive more than it needs. {count(uncertified)} more had none before the attack."
     )
     row = "counted" if relaxed else "lost"
     _table(lost, "lost", f"One row per {row} label: what its field received and what its certificate needed.")

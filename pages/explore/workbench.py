@@ -43,7 +43,7 @@ PICTURE = True
 FIRST_PATIENCE = 0.25
 #: States in the address; their former names still open what they meant.
 CHOICES = [member.name.lower() for member in TargetState]
-COLOURS = {"state": "what happens", "margin": "flips away", "class": "class", "correct": "right or wrong"}
+COLOURS = {"state": "what happens", "margin": "how far away", "class": "class", "correct": "right or wrong"}
 SHOW = {
     "attack": "Attack found",
     "model": "Attack on the model",

@@ -10,7 +10,7 @@ import streamlit as st
 
 from certcore import figures, messages
 from certcore.domain.graph import Graph
-from certcore.domain.perturbations import LABELS
+from certcore.domain.perturbations import LABELS, node_types
 from certcore.figures.kinds.front import two_axes
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name, node_name
@@ -20,7 +20,7 @@ from certcore.result.certificate import Certificate
 from certcore.result.influence import influence
 from certcore.result.states import TargetState
 
-from ..messages.text import count, markdown, plain
+from ..messages.text import count, length, markdown, plain
 from ..parts import charts, exports, headline, neighbourhood, why
 from ..parts.search import search
 from ..state import controls, menu, state
@@ -136,7 +136,8 @@ def _around(instance: Instance, result: Certificate, node: int) -> None:
     page = neighbourhood.html(instance, near, marks, dark=charts.is_dark(), height=400)
     st.iframe(page, height=410, alt=f"Neighbourhood of {plain(node_name(instance, node))}: {len(near.nodes)} nodes")
     spent = marks.spent[:, near.nodes]
-    legend = ["ring with a number: flips spent there"] if spent[:2].any() else []
+    told = "how far it is moved" if marks.step else "flips spent there"
+    legend = [f"ring with a number: {told}"] if spent[list(node_types())].any() else []
     legend += [":orange[■] loses its certificate"] if (marks.states[near.nodes] == TargetState.LOST).any() else []
     legend += ["dashed: deleted edge"] if len(marks.deleted) else []
     legend += ["thick: added edge"] if len(marks.added) else []
@@ -153,8 +154,9 @@ def _around(instance: Instance, result: Certificate, node: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Other hit nodes around it:", width="content")
         for other in others[:8].tolist():
-            name = f"{markdown(node_name(instance, other))} ({count(marks.spent[:, other].sum())})"
-            if st.button(name, key=f"open_{other}", type="tertiary", help="Flips spent there; opens this node."):
+            amount = marks.spent[:, other].sum()
+            name = f"{markdown(node_name(instance, other))} ({length(amount) if marks.step else count(amount)})"
+            if st.button(name, key=f"open_{other}", type="tertiary", help="What is spent there; opens this node."):
                 menu.go("node", node=other)
 
 

@@ -17,7 +17,6 @@ from certcore.figures.style import (
     SHARES,
     STATES,
     VIRIDIS,
-    Closeness,
     Marker,
     Palette,
     StateStyle,
@@ -104,7 +103,7 @@ def _graded(figure: GraphFigure, members: np.ndarray, style: StateStyle, group: 
     if figure.palette == Palette.MARGIN:
         step, tones = _margin_steps(figure, members), _margin_scale(figure)
     else:
-        step, tones = closeness(figure.margin[members]), _close_scale(dark)
+        step, tones = closeness(figure.margin[members]), _close_scale(dark, figure.step)
     scale = 1.0 if figure.palette == Palette.MARGIN else style.scale
     return [
         Look(here, style.label, tones[k][0], _CIRCLE, scale, "", group, step=tones[k][1])
@@ -157,8 +156,7 @@ def _margin_scale(figure: GraphFigure) -> list[tuple[str, str]]:
     for k, end in enumerate(ends):
         colour = VIRIDIS[round(k * (len(VIRIDIS) - 1) / max(len(ends) - 1, 1))]
         first = ends[k - 1] + 1 if k else 1
-        span = f"{first} or more" if end == _MOST_MARGIN else str(end) if first == end else f"{first}–{end}"
-        scale.append((colour, f"{span} further {'flip' if span == '1' else 'flips'} can leave it uncertified"))
+        scale.append((colour, _further(first, None if end == _MOST_MARGIN else end, figure.step)))
     return [*scale, (STATES[TargetState.ALONE].colour, "no number of these flips leaves it uncertified")]
 
 
@@ -170,18 +168,31 @@ def steps(figure: GraphFigure) -> list[tuple[str, str]]:
     if figure.palette == Palette.MARGIN:
         scale, step = _margin_scale(figure), _margin_steps(figure, kept)
     else:
-        scale, step = _close_scale(), closeness(figure.margin[kept])
+        scale, step = _close_scale(step=figure.step), closeness(figure.margin[kept])
     counts = np.bincount(step, minlength=len(scale)).tolist()
     return [(colour, f"{text} ({number:,})") for (colour, text), number in zip(scale, counts) if number]
 
 
-def _close_scale(dark: bool = False) -> list[tuple[str, str]]:
-    def text(step: Closeness) -> str:
-        if step.most is None:
-            return f"{max(s.most or 0 for s in CLOSENESS) + 1} or more further flips can, if any"
-        return f"{step.label} further {'flip' if step.most == 1 else 'flips'} can leave it uncertified"
+def margin_text(margin: int, step: float) -> str:
+    """A margin: a number of flips, or of steps of a distance."""
+    return f"{margin * step:.4g}" if step else f"{margin:,}"
 
-    return [(s.dark if dark else s.colour, text(s)) for s in CLOSENESS]
+
+def _further(first: int, last: int | None, step: float) -> str:
+    """Margins from the first to the last, in words."""
+    if step:
+        span = f"more than {margin_text(first - 1, step)}" if last is None else f"at most {margin_text(last, step)}"
+        return f"{span} of further distance can leave it uncertified"
+    span = f"{first} or more" if last is None else str(last) if first == last else f"{first}–{last}"
+    return f"{span} further {'flip' if span == '1' else 'flips'} can leave it uncertified"
+
+
+def _close_scale(dark: bool = False, step: float = 0) -> list[tuple[str, str]]:
+    ends = [s.most for s in CLOSENESS]
+    texts = [_further((ends[k - 1] or 0) + 1 if k else 1, end, step) for k, end in enumerate(ends)]
+    if not step:
+        texts[-1] = f"{(ends[-2] or 0) + 1} or more further flips can, if any"
+    return [(s.dark if dark else s.colour, text) for s, text in zip(CLOSENESS, texts)]
 
 
 @dataclass(frozen=True)

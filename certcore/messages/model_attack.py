@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import percent_up
-from certcore.messages.registry import sentence
+from certcore.messages.registry import sentence, template
 from certcore.messages.short import changes
 from certcore.messages.text import Text, count, message, some, strong
 from certcore.model_attack.stored import FoundAttack
@@ -53,6 +53,7 @@ def changed(labels: int, targets: int, flips: int, sure: str, accuracy: str) -> 
     )  # fmt: skip
 
 
-@sentence("attack.not_tried", "no attack on the model was tried that this attacker can make")
-def untried() -> Text:
-    return message("No attack on the model was tried within these limits: how many labels change in fact is not known.")
+untried = template(
+    "attack.not_tried", "no attack on the model was tried that this attacker can make",
+    "No attack on the model was tried within these limits: how many labels change in fact is not known.",
+)  # fmt: skip

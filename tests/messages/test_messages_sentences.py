@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from certcore.messages import SENTENCES
-from certcore.messages.text import message, name, strong
+from certcore.messages.text import filled, message, name, strong
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -28,6 +28,12 @@ def test_names_from_files_are_shown_and_not_obeyed() -> None:
     said = message("on ", name("**x** [y](javascript:z)"), " by ", strong("us"))
     assert str(said) == "on **x** [y](javascript:z) by us"
     assert said.markdown == r"on \*\*x\*\* \[y\]\(javascript\:z\) by **us**"
+
+
+def test_what_is_filled_in_is_never_read_as_markup() -> None:
+    said = filled("**{n:label|labels}** of {whose} by `{rule}`", n=1200, whose=name("**x** {n}"), rule="`a` {n} **b**")
+    assert str(said) == "1,200 labels of **x** {n} by `a` {n} **b**"
+    assert [piece.kind for piece in said.pieces] == ["strong", "own", "name", "own", "code"]
 
 
 def test_nothing_that_computes_imports_messages() -> None:

@@ -11,7 +11,7 @@ import numpy as np
 from certcore.base.ballots import UNIT, BallotsBase, whole_ballots
 from certcore.common.errors import InputError
 from certcore.data.anything import as_dataset
-from certcore.data.dataset import Asked, Dataset, numbered_classes
+from certcore.data.dataset import Dataset, ImportOptions, numbered_classes
 from certcore.data.split import TEST, VALIDATION
 from certcore.domain.edge_field import EdgeField
 from certcore.instance.instance import Instance
@@ -34,7 +34,7 @@ def ballots(
     weights_read_edges: bool = True,
     targets: str | Sequence[int] | np.ndarray | None = None,
     name: str = "",
-    **asked: Unpack[Asked],
+    **options: Unpack[ImportOptions],
 ) -> Instance:
     """Give every node a ballot, sum ballots over neighbours, and return the instance to certify.
 
@@ -46,7 +46,7 @@ def ballots(
     class with the largest sum is its label. With `weights_read_edges=False` you declare that no edge was read when the
     scores were made: then graphs that were changed before training are covered as well. `data` is as for `smooth`.
     """
-    dataset, labelled = as_dataset(data, name, **asked)
+    dataset, labelled = as_dataset(data, name, **options)
     told = _answer(scores, dataset) if callable(scores) else _array(scores)
     shown, how = _whole(told, dataset.graph.n_nodes)
     base = BallotsBase(shown, weight, weights_read_edges)

@@ -186,17 +186,17 @@ def several(
     return Ours(None, ", ".join(told), holds=holds)
 
 
-def _place(result: Result, budget: int) -> int:
+def _index(result: Result, budget: int) -> int:
     return int(result.values["budgets"].index(budget))
 
 
 def mean_at(found: list[Result], budget: int, key: str = "certified") -> float:
-    return float(np.mean([result.ratios(key)[_place(result, budget)] for result in found]))
+    return float(np.mean([result.ratios(key)[_index(result, budget)] for result in found]))
 
 
 def over_splits(found: list[Result], budget: int, key: str = "certified") -> str:
     """Mean and sample deviation; what an attack leaves is rounded up, as nothing may be said to be lost that is not."""
-    numbers = [result.ratios(key)[_place(result, budget)] for result in found]
+    numbers = [result.ratios(key)[_index(result, budget)] for result in found]
     spread = deviation(numbers)
     share = float(mean(numbers))
     text = percent_up(1 - share) if key == "attack" else percent_down(share)

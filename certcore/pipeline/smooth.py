@@ -28,7 +28,7 @@ from certcore.instance.fields import hop_fields
 from certcore.instance.instance import Instance
 from certcore.models.registry import require_training_packages
 from certcore.pipeline.check_field import FieldCheck, declared_field, falsify
-from certcore.pipeline.moved import INPUT, Moved, Place
+from certcore.pipeline.moved import INPUT, Moved, NoiseAt
 from certcore.votes.run import Voter, Votes, collect_votes
 from certcore.votes.threads import one_thread
 
@@ -420,7 +420,7 @@ def first_map_voter(
 
 
 def _noise(given: tuple[Probability, ...], attr_std: Probability | None, moving: Moving) -> Noise:
-    Place.parse(moving.noise_at, "noise_at")
+    NoiseAt.parse(moving.noise_at, "noise_at")
     for kind, value in zip(FLIPS, given):
         counts = isinstance(value, int | np.integer) and not isinstance(value, bool) and value != 0
         if counts or (isinstance(value, float) and value > 1):

@@ -123,11 +123,11 @@ def _agreed(
 ) -> bool:
     """Tell what a run will cost; at a terminal, ask before a long one."""
 
-    told = costs(wanted, folders, Results(RESULTS), force=args.force, splits=args.split)
-    for cost in told:
+    estimates = costs(wanted, folders, Results(RESULTS), force=args.force, splits=args.split)
+    for cost in estimates:
         log(cost.sentence)
-    total = sum(cost.seconds or 0.0 for cost in told)
-    if len(told) > 1:
+    total = sum(cost.seconds or 0.0 for cost in estimates)
+    if len(estimates) > 1:
         log(f"together about {minutes(total)} on two processors; what is done is kept, so the run can be stopped")
     if total < LONG or args.yes or args.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True

@@ -219,8 +219,8 @@ class GraphFigure(Figure):
             name="edges",
         )
         size = float(np.clip(130 / np.sqrt(max(len(self.positions), 1)), 3, 12))
-        for look in graph_nodes.looks(self, dark):
-            add(**_screen_nodes(self, where, look, size, dark))
+        for styled in graph_nodes.styled_nodes(self, dark):
+            add(**_screen_nodes(self, where, styled, size, dark))
         for marks in graph_sites.screen_traces(self, where, dark):
             screen.add_scatter(**marks)
         for nodes, label, symbol, colour in (
@@ -386,9 +386,9 @@ def deleted_amounts(figure: GraphFigure) -> np.ndarray:
 
 
 def _screen_nodes(
-    figure: GraphFigure, where: np.ndarray, look: graph_nodes.Look, size: float, dark: bool
+    figure: GraphFigure, where: np.ndarray, styled: graph_nodes.StyledNodes, size: float, dark: bool
 ) -> dict[str, Any]:
-    members, label = look.members, for_plotly(look.label)
+    members, label = styled.members, for_plotly(styled.label)
     label = label.split(" (")[0] if figure.relaxed else label
     names = [for_plotly(figure.names[i]) if figure.names is not None else str(i) for i in members.tolist()]
     data: list[list[Any]] = [[i, text] for i, text in zip(members.tolist(), names)]
@@ -397,26 +397,26 @@ def _screen_nodes(
         for row, spent in zip(data, figure.spent[members].tolist()):
             row.append(f"{int(spent):,}" if spent == int(spent) else rounded_up(spent))
         hover += "<br>flips at this node: %{customdata[2]}"
-    if look.step:
+    if styled.step:
         for row, margin in zip(data, figure.margin[members].tolist()):  # type: ignore[index]
             row.append("no number of" if margin < 0 else f"{int(margin):,}")
         hover += f"<br>further flips that can leave it uncertified: %{{customdata[{2 + (figure.spent is not None)}]}}"
-        label = f"{label}, {look.step}"
+        label = f"{label}, {styled.step}"
     return {
         "x": where[members, 0],
         "y": where[members, 1],
         "mode": "markers",
         "marker": {
-            "color": on_background(look.colour, dark),
-            "symbol": look.marker.screen,
-            "size": size * look.scale,
+            "color": on_background(styled.colour, dark),
+            "symbol": styled.marker.screen,
+            "size": size * styled.scale,
             "line": {
-                "width": 1.8 if look.outline else 0.5,
-                "color": look.outline or ("#0E1117" if dark else "#FFFFFF"),
+                "width": 1.8 if styled.outline else 0.5,
+                "color": styled.outline or ("#0E1117" if dark else "#FFFFFF"),
             },
         },
-        "name": look.entry or f"{label} ({len(members):,})",
-        "showlegend": bool(look.label),
+        "name": styled.entry or f"{label} ({len(members):,})",
+        "showlegend": bool(styled.label),
         "customdata": data,
         "hovertemplate": hover + "<extra></extra>",
         "unselected": {"marker": {"opacity": 1}},

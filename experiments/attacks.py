@@ -217,8 +217,8 @@ def table() -> str:
         if found := changed_by(task):
             seen.setdefault((task.bundle, task.kind), {})[name] = found
             kept[task.bundle, task.kind] = task
-    for place, methods in seen.items():
-        task = kept[place]
+    for key, methods in seen.items():
+        task = kept[key]
         instance = task.instance
         cells = []
         for budget in COMPARED:

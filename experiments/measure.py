@@ -64,12 +64,12 @@ def at_budget(results: list[Result], budget: int, key: str = "certified") -> Our
     numbers = []
     for result in results:
         budgets = np.array(result.values["budgets"])
-        place = int(np.searchsorted(budgets, budget))
-        if place == len(budgets):
+        index = int(np.searchsorted(budgets, budget))
+        if index == len(budgets):
             if result.values[key][-1] > 0:
                 return None
-            place -= 1
-        numbers.append(result.ratios(key)[place])
+            index -= 1
+        numbers.append(result.ratios(key)[index])
     if not numbers:
         return None
     spread = _spread(numbers)

@@ -63,7 +63,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Place:
+class FigureSpec:
     """A figure that may be drawn with several programs; one that compares programs itself has a single form."""
 
     name: str
@@ -89,30 +89,30 @@ class Place:
 
 @dataclass(frozen=True)
 class Display:
-    """A place with what there is of it, by form."""
+    """A figure with what there is of it, by form."""
 
-    place: Place
+    spec: FigureSpec
     pictures: dict[str, Picture] = field(default_factory=dict)
 
     @property
     def first(self) -> str:
         """The form to begin with."""
-        return self.place.first if self.place.first in self.pictures else next(iter(self.pictures))
+        return self.spec.first if self.spec.first in self.pictures else next(iter(self.pictures))
 
     @property
     def missing(self) -> list[str]:
-        return [form for form in self.place.forms if form not in self.pictures]
+        return [form for form in self.spec.forms if form not in self.pictures]
 
 
 def shelf(results: Results) -> dict[tuple[str, ...], list[Display]]:
     """All that can be drawn, by section."""
     found: dict[tuple[str, ...], list[Display]] = {labels: [] for labels in SECTIONS}
-    for place in PLACES:
-        made = {form: place.picture(results, form) for form in place.forms}
+    for spec in FIGURES:
+        made = {form: spec.picture(results, form) for form in spec.forms}
         known = {form: picture for form, picture in made.items() if picture is not None}
         if known:
             labels = section_of(next(iter(known.values())).label)
-            found[labels].append(Display(place, known))
+            found[labels].append(Display(spec, known))
     return found
 
 
@@ -457,42 +457,46 @@ def _tiers(results: Results, form: str, dataset: str) -> Picture | None:
     return Picture("fig_datasets", title, _behind(behind), figure, "tiers")
 
 
-PLACES = (
-    Place("datasets", "Graphs", _datasets),
-    Place("rules", "Multi-class rule, Citeseer", _rules, forms=("paper",)),
+FIGURES = (
+    FigureSpec("datasets", "Graphs", _datasets),
+    FigureSpec("rules", "Multi-class rule, Citeseer", _rules, forms=("paper",)),
     *(
-        Place(f"tiers-{dataset}", f"Strong, {NAMES[dataset]}", partial(_tiers, dataset=dataset), forms=("paper",))
+        FigureSpec(f"tiers-{dataset}", f"Strong, {NAMES[dataset]}", partial(_tiers, dataset=dataset), forms=("paper",))
         for dataset in ("citeseer", "cora_ml")
     ),
     *(
-        Place(f"joint-{dataset}-gcn-joint", NAMES[dataset], partial(_joint, dataset=dataset), first="tight")
+        FigureSpec(f"joint-{dataset}-gcn-joint", NAMES[dataset], partial(_joint, dataset=dataset), first="tight")
         for dataset in ("cora_ml", "cora", "citeseer")
     ),
     *(
-        Place(f"contour-{dataset}", f"Strong, {NAMES[dataset]}", partial(_contour, dataset=dataset), forms=("paper",))
+        FigureSpec(
+            f"contour-{dataset}", f"Strong, {NAMES[dataset]}", partial(_contour, dataset=dataset), forms=("paper",)
+        )
         for dataset in ("cora_ml", "citeseer")
     ),
     *(
-        Place(f"classifiers-{dataset}", NAMES[dataset], partial(_classifiers, dataset=dataset))
+        FigureSpec(f"classifiers-{dataset}", NAMES[dataset], partial(_classifiers, dataset=dataset))
         for dataset in ("cora_ml", "citeseer")
     ),
-    Place("convex", "Citeseer", _convex),
-    Place("local", "Local budgets", _local, first="tight"),
-    Place("fields", "Corrected: the edge field", _fields, forms=("paper",)),
-    Place("attackers", "Cora-ML", _attackers, first="tight"),
-    Place("texts", "WebKB and Reuters", _texts),
+    FigureSpec("convex", "Citeseer", _convex),
+    FigureSpec("local", "Local budgets", _local, first="tight"),
+    FigureSpec("fields", "Corrected: the edge field", _fields, forms=("paper",)),
+    FigureSpec("attackers", "Cora-ML", _attackers, first="tight"),
+    FigureSpec("texts", "WebKB and Reuters", _texts),
     *(
-        Place(f"attributes-{dataset}-gcn-attr", NAMES[dataset], partial(_additions, dataset=dataset), first="tight")
+        FigureSpec(
+            f"attributes-{dataset}-gcn-attr", NAMES[dataset], partial(_additions, dataset=dataset), first="tight"
+        )
         for dataset in ("cora_ml", "citeseer")
     ),
-    Place(
+    FigureSpec(
         "gap-attributes",
         "Cora-ML",
         partial(_gap, experiment="gap-attributes", label="fig_milp_attr", vary="attr_del"),
         forms=("paper",),
     ),
     *(
-        Place(
+        FigureSpec(
             name,
             short,
             partial(_gap, experiment="gap-edges", label="fig_milp_adj", vary="adj_del", field=rule),

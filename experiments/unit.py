@@ -102,7 +102,7 @@ def run_experiment(
     *,
     force: bool = False,
     splits: Iterable[int] | None = None,
-    say: Callable[[str], None] = lambda line: None,
+    log: Callable[[str], None] = lambda line: None,
     option: str = "",
 ) -> Iterator[Done]:
     """Do what is missing of an experiment, one unit after the other; `option` is what the command says beside it."""
@@ -113,9 +113,9 @@ def run_experiment(
             chosen = chosen[:1]
         if not chosen:
             where = "give its graph with --data" if not folders.has_graph(source) else "make it with `certcore bundle`"
-            say(f"{experiment.name}: no votes of {source.group} at hand; {where}")
+            log(f"{experiment.name}: no votes of {source.group} at hand; {where}")
         for split in chosen:
-            yield from _run_split(experiment, source, split, folders, force, say, option)
+            yield from _run_split(experiment, source, split, folders, force, log, option)
 
 
 def _run_split(
@@ -124,7 +124,7 @@ def _run_split(
     split: int,
     folders: Folders,
     force: bool,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
     option: str,
 ) -> Iterator[Done]:
     original = folders.load(source, split)
@@ -137,7 +137,7 @@ def _run_split(
         if not force and is_fresh(path, key):
             yield Done(path, True, 0.0)
             continue
-        say(f"{experiment.name}: {source.group} split {split}, {variant.name} …")
+        log(f"{experiment.name}: {source.group} split {split}, {variant.name} …")
         started = time.perf_counter()
         instance = variant.apply(original)
         same = path_of(folders.results, experiment.name, source.group, split, replace(variant, samples=None).name)

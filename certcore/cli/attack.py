@@ -74,11 +74,11 @@ def run(args: argparse.Namespace) -> int:
         require_file(args.model, "a model written by `certcore train`", suffix=".safetensors")
     bar = ProgressBar("attack", sum(threat.budgets), unit="flips")
     # If another program calls this, its own arguments are not a certcore command.
-    told: dict[str, Any] = {"command": command_of(sys.argv[1:])} if sys.argv[1:2] == ["attack"] else {}
+    provenance: dict[str, Any] = {"command": command_of(sys.argv[1:])} if sys.argv[1:2] == ["attack"] else {}
 
     def keep(attack: ModelAttack) -> None:
         if output is not None:
-            attack.meta.update(told)
+            attack.meta.update(provenance)
             save_attack(output, attack)
 
     attack, _ = run_beside(

@@ -98,8 +98,8 @@ def run(args: argparse.Namespace) -> int:
         print(_words(instance, certificate, None if before is None else len(before), verbose=args.verbose))
         print(f"on the model      {messages.changed_words(found, None if before is None else len(before))}")
         if before is not None:
-            told = messages.certified_accuracy(instance, threat, certificate.verified_certified, before)
-            print(f"accuracy          {told}")
+            sentence = messages.certified_accuracy(instance, threat, certificate.verified_certified, before)
+            print(f"accuracy          {sentence}")
     return 0
 
 

@@ -35,22 +35,22 @@ def add(subparsers: Subparsers) -> None:
     load.add_argument(
         "--words", type=natural, default=200, metavar="N", help="number of words kept from documents (default 200)"
     )
-    asked = load.add_argument_group(
+    group = load.add_argument_group(
         "changes", "Data are taken as they are. What does not fit is refused, unless one of these asks for a change."
     )
-    asked.add_argument("--binarize", action="store_true", help="attributes that are not zero become 1")
-    asked.add_argument(
+    group.add_argument("--binarize", action="store_true", help="attributes that are not zero become 1")
+    group.add_argument(
         "--keep-values", action="store_true", help="attributes stay the numbers they are, and are not flipped"
     )
-    asked.add_argument("--undirected", action="store_true", help="take edges in both directions")
-    asked.add_argument("--directed", action="store_true", help="keep the direction of edges")
+    group.add_argument("--undirected", action="store_true", help="take edges in both directions")
+    group.add_argument("--directed", action="store_true", help="keep the direction of edges")
     # Kept for old scripts: this option is the default now.
     load.add_argument("--all-components", action="store_true", help=argparse.SUPPRESS)
-    asked.add_argument(
+    group.add_argument(
         "--simplify", action="store_true",
         help="leave out self loops, repeated edges, edge weights and edges to unknown nodes",
     )  # fmt: skip
-    asked.add_argument(
+    group.add_argument(
         "--largest-component", action="store_true", help="leave out nodes outside the largest connected component"
     )
     load.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: the cache)")

@@ -87,14 +87,14 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     for name in TYPES:
         entry = entry_of(name)
-        told = f"local budget: {LABELS[name]} at each node (default: no limit)"
+        text = f"local budget: {LABELS[name]} at each node (default: no limit)"
         if entry.brings_nodes:
-            told = f"edges between each of the {entry.plural} and nodes of the graph (default: no limit)"
+            text = f"edges between each of the {entry.plural} and nodes of the graph (default: no limit)"
         elif entry.lengths:
-            told = "local budget: how far each row may be moved (default: no limit)"
+            text = "local budget: how far each row may be moved (default: no limit)"
         elif not entry.at_nodes:
-            told += "; in directed graphs, incoming and outgoing edges together"
-        group.add_argument(*_spellings("--local-", name), metavar="LENGTH" if entry.lengths else "N", help=told)
+            text += "; in directed graphs, incoming and outgoing edges together"
+        group.add_argument(*_spellings("--local-", name), metavar="LENGTH" if entry.lengths else "N", help=text)
     group.add_argument(
         "--local-mode", choices=list(map(str, LocalMode)), default=LocalMode.ABSOLUTE,
         help="local budgets as counts, or as decimal shares of what the node has, rounded down (of the norm of its "
@@ -251,8 +251,8 @@ def write_csv(handle: Any, columns: dict[str, Any]) -> None:
     from certcore.figures.table import csv_text
 
     # Existing scripts expect True and False as Python writes them.
-    told = [map(str, column) if np.asarray(column).dtype == bool else column for column in columns.values()]
-    handle.write(csv_text(list(columns), zip(*told), newline="\n"))
+    cells = [map(str, column) if np.asarray(column).dtype == bool else column for column in columns.values()]
+    handle.write(csv_text(list(columns), zip(*cells), newline="\n"))
 
 
 def _local_count(text: str, name: str) -> int:

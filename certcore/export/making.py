@@ -286,10 +286,10 @@ def _attacks_at(loaded: LoadedView, vary: str, values: list[Any]) -> np.ndarray 
 
     The view stores them because the attack that is found depends on earlier solves of the session.
     """
-    told, left = loaded.spec["bracket"], loaded.spec["left"]
-    if told == "none" or (told == "auto" and (vary.startswith("local_") or isinstance(values[-1], float))):
+    bracket, left = loaded.spec["bracket"], loaded.spec["left"]
+    if bracket == "none" or (bracket == "auto" and (vary.startswith("local_") or isinstance(values[-1], float))):
         return None
-    searched = _few(loaded, vary, values) if told == "auto" else None
+    searched = _few(loaded, vary, values) if bracket == "auto" else None
     searched = loaded.numbers("bracket", vary) if searched is None else searched
     if not left:
         threat = loaded.threat(loaded.instance)
@@ -360,11 +360,11 @@ def _map_values(loaded: LoadedView, x: str, y: str) -> tuple[list[int], list[int
     spec = loaded.spec
     ends = [spec[f"{name}_to"] or map_end(loaded.instance, axis) for name, axis in (("x", x), ("y", y))]
     usual = map_stages((ends[0], ends[1]), finest=spec["show"] != "paper")[-1]
-    told = [
+    chosen = [
         loaded.numbers(f"{name}_values", axis) if spec[f"{name}_values"] else None
         for name, axis in (("x", x), ("y", y))
     ]
-    return told[0] or usual[0], told[1] or usual[1]
+    return chosen[0] or usual[0], chosen[1] or usual[1]
 
 
 def _attacks_listed(text: str) -> list[tuple[int, int, int]]:

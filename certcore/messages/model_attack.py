@@ -46,10 +46,10 @@ def how_sure(found: FoundAttack) -> str:
     others=((1, 9, 2, "for certain: the prediction differs", ""),),
 )  # fmt: skip
 def changed(labels: int, targets: int, flips: int, sure: str, accuracy: str) -> Text:
-    told = f" Accuracy under this attack: {accuracy} at most." if accuracy else ""
+    accuracy_text = f" Accuracy under this attack: {accuracy} at most." if accuracy else ""
     return message(
         "An attack found with ", some(flips, "flip", "flips"), " changes ", strong(f"{labels:,} of {targets:,} labels"),
-        f" of the model in fact ({sure}). It is what was found: there may be worse ones.{told}",
+        f" of the model in fact ({sure}). It is what was found: there may be worse ones.{accuracy_text}",
     )  # fmt: skip
 
 

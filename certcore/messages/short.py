@@ -60,26 +60,26 @@ def short_head(
     whole = targets if asked is None else asked
     if not whole:
         return nobody()
-    told = (count(proven), count(whole), share_down(proven, whole))
+    numbers = (count(proven), count(whole), share_down(proven, whole))
     if attacks_nothing(threat):
-        return clean(*told) if asked is None else clean_right(*told)
+        return clean(*numbers) if asked is None else clean_right(*numbers)
     if not proven:
         return nothing(short_threat(threat))
     if changed is not None:
         most = targets - changed
         shares = () if asked is None else (share_down(proven, whole), percent_up(Fraction(most, whole)))
         return worst(count(proven), count(most), count(whole), *shares)
-    return stays(*told) if asked is None else accuracy(*told)
+    return stays(*numbers) if asked is None else accuracy(*numbers)
 
 
 def short_sub(instance: Instance, threat: ThreatModel, proven: int, claimed: int) -> Text:
     """The line below the headline: proven or solver claim, against which attacker, at which confidence."""
     if attacks_nothing(threat):
         return no_attack()
-    told = (short_threat(threat, directed=instance.graph.directed), short_sure(instance))
+    parts = (short_threat(threat, directed=instance.graph.directed), short_sure(instance))
     if claimed > proven:
-        return paragraph([*([proven_only(*told)] if proven else []), solver_says(count(claimed))])
-    return proven_against(*told) if proven else may_stay()
+        return paragraph([*([proven_only(*parts)] if proven else []), solver_says(count(claimed))])
+    return proven_against(*parts) if proven else may_stay()
 
 
 def short_sure(instance: Instance) -> str:
@@ -271,10 +271,10 @@ def short_uncovered(instance: Instance, missing: Sequence[str]) -> tuple[Text, T
     """The text shown instead of sliders for types that the base certificate does not cover, with the reason."""
     kinds = {"attr": "Attributes", "adj": "Edges"}
     whole = [kind for kind in kinds if all(t in missing for t in TYPES if t.startswith(kind))]
-    told = [kinds[kind] for kind in whole]
-    told += [LABELS[t].capitalize() for t in missing if t.split("_")[0] not in whole]
+    names = [kinds[kind] for kind in whole]
+    names += [LABELS[t].capitalize() for t in missing if t.split("_")[0] not in whole]
     speaks = listing([LABELS[t] for t in TYPES if t in instance.base.axes])
-    return uncovered_chip(told[0] if len(told) == 1 else "Other types"), uncovered_why(speaks)
+    return uncovered_chip(names[0] if len(names) == 1 else "Other types"), uncovered_why(speaks)
 
 
 uncovered_chip = template("short.uncovered", "a type has no slider", "{types}: not covered.", types="Edges")

@@ -33,7 +33,7 @@ from certcore.domain.perturbations import FLIPS
 from certcore.instance.fields import hop_fields
 from certcore.instance.instance import Instance, save_instance
 from certcore.models.registry import BALLOT_MODELS, require_training_packages
-from certcore.pipeline.moved import TRIAL_VOTES, Moved, Place, median_radius, network_under
+from certcore.pipeline.moved import TRIAL_VOTES, Moved, NoiseAt, median_radius, network_under
 from certcore.training.result import check_numbers
 from certcore.votes.run import Voter, Votes, collect_votes
 
@@ -65,7 +65,7 @@ class BundleRecipe:
     attr_std: tuple[str, ...] = ()
     """Standard deviations of Gaussian noise; of several, the one with the best radii on the validation nodes is used.
     """
-    noise_at: str = Place.INPUT
+    noise_at: str = NoiseAt.INPUT
     per_class: int = PER_CLASS
     control_at: tuple[str, ...] = ()
     """Distances at which a smoothed network that ignores edges is certified, for comparison."""
@@ -85,7 +85,7 @@ class BundleRecipe:
             )
         if self.types == BundleTypes.BALLOTS and (self.edge_field or self.theta):
             raise InputError("ballots have no noise and are summed over one hop; leave out theta and edge field")
-        object.__setattr__(self, "noise_at", Place.parse(self.noise_at, "where noise is drawn"))
+        object.__setattr__(self, "noise_at", NoiseAt.parse(self.noise_at, "where noise is drawn"))
         if BundleTypes(self.types).moves and not self.attr_std:
             raise InputError(f"the types are {self.types}, but no standard deviation is given; add --attr-std 0.1")
         check_numbers(self.split, self.seed, self.epochs)

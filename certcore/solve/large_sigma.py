@@ -164,8 +164,3 @@ class LargeWithSigma(Large):
             new = Cuts(np.full(len(tags), family, dtype=np.int8), tags)
             model.add_rows(*new.rows(self.structure))
             self._cuts = self._cuts.plus(new)
-
-
-def large_program(structure: Structure) -> Large:
-    """The solver for a large structure, with or without σ."""
-    return LargeWithSigma(structure) if structure.has_sigma else Large(structure)

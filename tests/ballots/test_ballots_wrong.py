@@ -14,7 +14,7 @@ from certcore.base import ballots
 from certcore.base.ballots import BallotsBase
 from certcore.common.errors import SoundnessError
 from certcore.domain.perturbations import ADJ_ADD, INJECT
-from certcore.program.ballots import BallotsBuilder, Means
+from certcore.program.ballots import BallotsBuilder, Largest, Means
 from tests.ballots.enumeration import Counts, Violation, enumerate_graph
 
 Wrong = Callable[[pytest.MonkeyPatch], None]
@@ -115,6 +115,9 @@ MISTAKES: dict[str, Wrong] = {
     "a deletion seen at one end": _method(BallotsBuilder, "_senders", _one_end_only),
     "one added end at a node": _at_most_one(ADJ_ADD),
     "one edge from new nodes at a node": _at_most_one(INJECT),
+    "targets closed without one of the changes": _method(
+        Largest, "most", lambda right, one, n: right(one, max(n - 1, 0))
+    ),
     "targets closed without new nodes": _method(Means, "suffice", _without_new_nodes),
 }
 

@@ -68,7 +68,7 @@ def large_path(forced: bool) -> Iterator[None]:
     usual = solver.is_large
 
     def always(structure: Structure) -> bool:
-        return structure.has_fields and len(structure.groups) > 0
+        return len(structure.groups) > 0
 
     solver.is_large = always if forced else usual
     try:

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -32,6 +32,7 @@ from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
 from certcore.sweep import Session
 from certcore.sweep.radii import first_uncertified
+from certcore.sweep.solve_options import SolveArguments
 
 _MAP_SIDE = 9
 _MOST_CLASSES = 12
@@ -84,14 +85,6 @@ def default_threat(instance: Instance, targets: np.ndarray | None = None) -> Thr
     return ThreatModel(**budgets, targets=targets)
 
 
-class Solving(TypedDict, total=False):
-    """Solver options of a report's certificate, as in `Session.certify`."""
-
-    relaxation: str
-    time_limit: float | None
-    rounds: int | None
-
-
 def build_report(
     instance: Instance,
     threat: ThreatModel | None = None,
@@ -104,7 +97,7 @@ def build_report(
     cancel: threading.Event | None = None,
     session: Session | None = None,
     counted: np.ndarray | None = None,
-    **solving: Unpack[Solving],
+    **solving: Unpack[SolveArguments],
 ) -> Report:
     """Certify, sweep and draw: compute all results of a report.
 

@@ -13,8 +13,8 @@ from certcore.cli.options import (
     add_instance,
     add_json,
     add_threat,
+    answer,
     natural,
-    print_json,
     read_instance,
     seconds,
     threat_of,
@@ -90,13 +90,7 @@ def run(args: argparse.Namespace) -> int:
     )  # fmt: skip
     keep(attack)
     report = attack_report(attack, instance, args)
-    if args.json:
-        print_json(report)
-    else:
-        print("\n".join(_lines(report)))
-        if output is not None:
-            print(f"wrote {output}")
-    return 0
+    return answer(args, report, *_lines(report), *([] if output is None else [f"wrote {output}"]))
 
 
 def _output(args: argparse.Namespace) -> Path | None:

@@ -169,6 +169,14 @@ def add_vote_options(parser: argparse.ArgumentParser) -> None:
     add_json(parser)
 
 
+def add_training(parser: argparse.ArgumentParser) -> None:
+    """Options that concern training."""
+    parser.add_argument("--split", type=natural, default=0, help="number of the data split (default 0)")
+    parser.add_argument("--seed", type=natural, help="seed of weights and draws (default: the split)")
+    parser.add_argument("--epochs", type=natural, help="at most this many epochs (default: the paper's)")
+    parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities: attr_add attr_del adj_add adj_del")
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print one JSON object and nothing else")
 
@@ -243,6 +251,15 @@ def print_share(instance: Instance, before: np.ndarray) -> None:
 def print_json(value: object) -> None:
     """One JSON object on standard output."""
     print(json.dumps(value, ensure_ascii=False, allow_nan=False))
+
+
+def answer(args: argparse.Namespace, report: object, *lines: object) -> int:
+    """Print the report as JSON if that was asked for, the lines otherwise; returns the exit code of success."""
+    if args.json:
+        print_json(report)
+    else:
+        print(*lines, sep="\n")
+    return 0
 
 
 def write_csv(handle: Any, columns: dict[str, Any]) -> None:

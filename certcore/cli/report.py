@@ -7,7 +7,7 @@ import argparse
 from certcore.cli.options import (
     add_json,
     add_question,
-    print_json,
+    answer,
     read_question,
     solve_options,
 )
@@ -62,10 +62,5 @@ def run(args: argparse.Namespace) -> int:
     )
     report = with_attacks(report, attacks_on(args.instance, instance))
     files = write_report(report, args.output, progress=tell)
-    if args.json:
-        print_json({**report.certificate.to_json(), "guarantee": report.guarantee, "files": [str(f) for f in files]})
-    else:
-        print(report.guarantee)
-        print(report.changed)
-        print(f"{len(files)} files in {args.output} and {files[-1]}")
-    return 0
+    told = report.certificate.to_json() | {"guarantee": report.guarantee, "files": [str(f) for f in files]}
+    return answer(args, told, report.guarantee, report.changed, f"{len(files)} files in {args.output} and {files[-1]}")

@@ -332,7 +332,7 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
         node_names=_names(arrays, "node_names", graph.n_nodes),
         layout=arrays.get("layout"),
         split=arrays.get("split"),
-        meta=_meta(arrays),
+        meta=_meta_of(_text(arrays, "meta", "{}")),
     )
 
 
@@ -554,10 +554,6 @@ def _plain_meta(meta: object) -> dict[str, Any]:
             f"meta cannot be written as JSON ({error}); expected text, numbers, lists and objects"
         ) from error
     return _meta_of(text)
-
-
-def _meta(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    return _meta_of(_text(arrays, "meta", "{}"))
 
 
 def _meta_of(text: str) -> dict[str, Any]:

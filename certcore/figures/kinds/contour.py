@@ -336,17 +336,12 @@ def contour_figure(
         levels=tuple(levels),
         certified=certified,
         reference_certified=compared,
-        bounds=_counts(_whole_bounds(surface), getattr(surface, "done", None) if gaps else None),
+        bounds=int(surface.targets) - certified,
         attacks=attacks,
         targets=of,
         accuracy=accuracy_of is not None,
         **{"name": ("contours" if show == MapOf.RATIO else show) + f"-{x}-{y}", **more},
     )
-
-
-def _whole_bounds(surface: Any) -> np.ndarray:
-    """The upper bound on the number of uncertified targets, as an integer."""
-    return int(surface.targets) - np.asarray(surface.certified)
 
 
 def _counts(counts: np.ndarray, done: np.ndarray | None) -> np.ndarray:

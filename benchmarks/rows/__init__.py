@@ -1,8 +1,8 @@
 """The rows of the page of benchmarks: one function each, grouped by the files of this folder.
 
-A row's function measures and returns a `Figure`. `python -m benchmarks.run [ROW …]` (`make bench`) calls it, stores what
-it found in the JSON file beside the row's module, and draws the page at the top of RESULTS.md from all stored figures.
-The rows of one file share a process. The first line of a file is its heading on the page.
+A row's function measures and returns a `Figure`. `python -m benchmarks.run [ROW …]` (`make bench`) calls it, stores
+what it found in the JSON file beside the row's module, and draws the page at the top of RESULTS.md from all stored
+figures. The rows of one file share a process. The first line of a file is its heading on the page.
 """
 
 from __future__ import annotations

@@ -373,6 +373,7 @@ class _Maker:
             self.instance.base.fronts(),
             *axes,
             nodes=self.certificate.target_nodes,
+            scale=self.instance.scale,
             title="Share of targets that the base certificate covers, node by node",
             facts=self.facts,
             spec=self.spec("base"),

@@ -401,15 +401,17 @@ def _map_values(loaded: LoadedView, x: str, y: str) -> tuple[list[int], list[int
     return chosen[0] or usual[0], chosen[1] or usual[1]
 
 
-def _attacks_listed(text: str) -> list[tuple[int, int, int]]:
+def _attacks_listed(text: str) -> list[tuple[float, float, int]]:
     """The attacks stored in the view, as (x, y, uncertified targets): a new search may find others."""
-    if not re.fullmatch(r"\d{1,9}/\d{1,9}/\d{1,9}(,\d{1,9}/\d{1,9}/\d{1,9})*", text, flags=re.ASCII):
+    one = r"\d{1,9}(\.\d{1,15})?/\d{1,9}(\.\d{1,15})?/\d{1,9}"  # lengths are decimals
+    if not re.fullmatch(f"{one}(,{one})*", text, flags=re.ASCII):
         raise InputError(f"--left is {text[:40]!r}; expected X/Y/N,… : attacks at (X, Y) that left N uncertified")
-    return [tuple(int(part) for part in one.split("/")) for one in text.split(",")]  # type: ignore[misc]
+    parts = [one.split("/") for one in text.split(",")]
+    return [(float(x), float(y), int(left)) for x, y, left in parts]
 
 
-def _attacks_now(session: Session, found: Surface, relaxation: str) -> list[tuple[int, int, int]]:
-    cells = [(int(x), int(y)) for x in found.x_values for y in found.y_values]
+def _attacks_now(session: Session, found: Surface, relaxation: str) -> list[tuple[float, float, int]]:
+    cells = [(x, y) for x in found.x_values.tolist() for y in found.y_values.tolist()]
     return list(attacks_over(session, found.threat, found.x, found.y, cells, relaxation=relaxation))
 
 
@@ -417,7 +419,8 @@ def _attacks_now(session: Session, found: Surface, relaxation: str) -> list[tupl
 def _make_base(loaded: LoadedView) -> Figure:
     axes = [loaded.spec[name] for name in ("x", "y") if loaded.spec[name] not in ("", "none")]
     axes = axes or [str(name) for name in TYPES if name in loaded.instance.base.axes][:2]
-    return base_figure(loaded.instance.base.fronts(), *axes, nodes=loaded.target_nodes())
+    scale = loaded.instance.scale
+    return base_figure(loaded.instance.base.fronts(), *axes, nodes=loaded.target_nodes(), scale=scale)
 
 
 @makes("classes", "certified ratio of each predicted class")
@@ -458,6 +461,7 @@ def _make_front(loaded: LoadedView) -> Figure:
         received=received,
         budgets=certificate.threat.budgets,
         node=loaded.node_name(node),
+        scale=loaded.instance.scale,
     )
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 from certcore import figures, messages
 from certcore.domain.graph import Graph
 from certcore.domain.perturbations import LABELS, node_types
+from certcore.domain.scale import shown
 from certcore.figures.kinds.front import two_axes
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name, node_name
@@ -167,11 +168,11 @@ def _front(view: View, result: Certificate, node: int, received: Sequence[float]
     x, y = two_axes(instance, view.threat)
     replayed = None if result.attack is None else attack_text(instance, result.threat, result.attack)
     figure = figures.front_figure(
-        instance.base.fronts().of_node(node),
+        shown(instance.scale, instance.base.fronts().of_node(node)),
         x,
         y,
         received=received,
-        budgets=view.threat.budgets,
+        budgets=shown(instance.scale, view.threat.budgets).tolist(),
         node=plain(node_name(instance, node)),
         spec=exports.spec(view, "front", threat=result.threat, node=node, x=x, y=y, attack=replayed),
     )

@@ -29,6 +29,8 @@ from certcore.figures.style import (
     MapOf,
     axis_label,
     colour_scale,
+    is_length,
+    refuse_log,
 )
 from certcore.figures.table import Meaning, Table, make_table, whole, without_empty
 from certcore.sweep import Surface
@@ -76,6 +78,8 @@ class ContourFigure(Figure):
             values = getattr(self, axis)
             if len(values) == 0 or (np.diff(values) <= 0).any() or values[0] < 0:
                 raise InputError(f"{axis} of a map are not ascending budgets from 0 on; sort them and drop repeats")
+        refuse_log(self.x, self.x_log)
+        refuse_log(self.y, self.y_log)
         shape = (len(self.x_values), len(self.y_values))
         for name in ("ratio", "reference", "certified", "reference_certified", "bounds", "attacks"):
             numbers(self, name, shape, "the map", finite=False)
@@ -148,8 +152,15 @@ class ContourFigure(Figure):
                 text += f", {KINDS[self.reference_kind].label} dotted"
         return text + "."
 
+    def edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """The edges of the cells along both axes."""
+        return (
+            cell_edges(self.x_values, self.x_log, lengths=is_length(self.x)),
+            cell_edges(self.y_values, self.y_log, lengths=is_length(self.y)),
+        )
+
     def draw_screen(self, screen: Any, dark: bool) -> None:
-        xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
+        xs, ys = self.edges()
         what = for_plotly(measure(self))
         filled = self.filled
         difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
@@ -194,7 +205,8 @@ class ContourFigure(Figure):
                 where, text = log_ticks(float(edges[-1]))
                 update(type="log", tickvals=where, ticktext=text, range=np.log10(edges[[0, -1]]).tolist())
             else:
-                update(range=[float(edges[0]), float(edges[-1])], **whole_steps(float(edges[-1])))
+                steps = whole_steps(float(edges[-1]), lengths=is_length(key))
+                update(range=[float(edges[0]), float(edges[-1])], **steps)
         if len(self.y_values) == 1:
             screen.update_yaxes(showticklabels=False, ticks="", title="")
         screen.update_layout(clickmode="event+select")
@@ -205,7 +217,7 @@ class ContourFigure(Figure):
         if len(self.y_values) == 1:
             sheet.resize(0.45 * sheet.height)
         axes = sheet.axes()
-        xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
+        xs, ys = self.edges()
         filled = self.filled
         difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
         low, high = self.scale
@@ -241,7 +253,7 @@ class ContourFigure(Figure):
             if log:
                 sheet.log_axis(axes, which, float(edges[-1]))
             else:
-                sheet.whole_ticks(getattr(axes, f"{which}axis"))
+                sheet.whole_ticks(getattr(axes, f"{which}axis"), lengths=is_length(getattr(self, which)))
             getattr(axes, f"set_{which}lim")(edges[0], edges[-1])
         if len(self.y_values) == 1:
             axes.set_yticks([])
@@ -250,7 +262,7 @@ class ContourFigure(Figure):
         contour_levels.label_print(axes, self, sheet, xs, ys)
 
     def draw_latex(self, width_cm: float) -> str:
-        xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
+        xs, ys = self.edges()
         filled = self.filled
         difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
         low, high = self.scale

@@ -35,7 +35,9 @@ from certcore.figures.style import (
     RATIO_LABEL,
     Kind,
     axis_label,
+    is_length,
     on_background,
+    refuse_log,
     series_colour,
     series_marker,
 )
@@ -112,6 +114,7 @@ class CurveFigure(Figure):
         object.__setattr__(self, "lines", tuple(self.lines))
         if not 1 <= len(self.lines) <= MAX_LINES:
             raise InputError(f"a curve figure has {len(self.lines)} lines; expected 1 to {MAX_LINES}")
+        refuse_log(self.vary, self.log)
 
     def table(self) -> Table:
         columns = {
@@ -231,9 +234,8 @@ class CurveFigure(Figure):
             )
             screen.update_layout(margin={"t": 28})
         screen.update_yaxes(title=self.y_label, range=[-0.02, 1.02], tickformat=".1f")
-        screen.update_xaxes(
-            title=axis, **whole_steps(max((float(line.values[-1]) for line in self.lines), default=9.0))
-        )
+        end = max((float(line.values[-1]) for line in self.lines), default=9.0)
+        screen.update_xaxes(title=axis, **whole_steps(end, lengths=is_length(self.vary)))
         if self.log:
             where_ticks, text = log_ticks(max(float(line.values[-1]) for line in self.lines))
             screen.update_xaxes(type="log", dtick=None, tickvals=where_ticks, ticktext=text)
@@ -249,7 +251,7 @@ class CurveFigure(Figure):
         options["legend image post style"] = "{mark indices={2}}"
         options |= {
             "xmin": "0.45" if self.log else "0",
-            "xmax": latex.number(max(end, 1) * (1.08 if self.log else 1.01)),
+            "xmax": latex.number((end if is_length(self.vary) and end else max(end, 1)) * (1.08 if self.log else 1.01)),
         }
         if self.log:
             latex.add_log_ticks(options, "x", end)

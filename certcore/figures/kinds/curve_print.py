@@ -23,6 +23,7 @@ from certcore.figures.style import (
     TOKENS,
     Kind,
     axis_label,
+    is_length,
     series_colour,
     series_marker,
 )
@@ -76,8 +77,9 @@ def _axes(figure: CurveFigure, sheet: Sheet) -> Any:
         sheet.log_axis(axes, "x", end)
         axes.set_xlim(0.45, max(end, 1) * 1.08)
     else:
-        axes.set_xlim(0 - 0.012 * end, max(end, 1) * 1.012)
-        sheet.whole_ticks(axes.xaxis)
+        lengths = is_length(figure.vary)
+        axes.set_xlim(0 - 0.012 * end, (end if lengths and end else max(end, 1)) * 1.012)
+        sheet.whole_ticks(axes.xaxis, lengths=lengths)
     axes.set_ylim(-0.02, 1.03)
     if figure.marker is not None:
         where = float(positions(np.array([figure.marker]), figure.log)[0])

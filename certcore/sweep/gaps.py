@@ -148,7 +148,7 @@ class Gaps:
     def _upwards(self, cell: Cell, gaps: np.ndarray) -> Cell:
         """A slightly larger cell whose gap is about as wide, if any.
 
-        Dual values bound smaller cells well, but larger ones poorly, where points become reachable that they leave free.
+        Dual values bound smaller cells well, but larger ones poorly, where points become reachable that they leave out.
         """
         least = KEEP * gaps[cell]
         for _ in range(STEPS):

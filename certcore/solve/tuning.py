@@ -41,8 +41,8 @@ class SolverTuning:
     #: Programs with more groups than this use a restricted master. Smaller ones are as fast as a whole from the second
     #: budget on, because a basis of the whole program is known then (measured break-even, 9aa235a).
     large_groups: int = 5_000
-    #: Programs against ballots with more groups than this use a restricted master. PubMed at 20 deletions (5,023 groups)
-    #: takes 0.03 instead of 1.3 s, 5 controlled nodes 0.5 s instead of minutes.
+    #: Programs against ballots with more groups than this use a restricted master. PubMed at 20 deletions (5,023
+    #: groups) takes 0.03 instead of 1.3 s, 5 controlled nodes 0.5 s instead of minutes.
     large_ballots: int = 3_000
     #: Programs with σ and more entries than this use a restricted master (measured break-even, 9aa235a).
     large_entries_with_sigma: int = 1_000_000
@@ -129,6 +129,11 @@ class SigmaTuning:
     more_value: float = 0.97
     #: When attackers are missing, their flips with at least this share of the threshold are added.
     more_gain: float = 0.98
+    #: A first restricted master with more rows than this is solved by interior point. PubMed at 100 attribute deletions
+    #: and σ = 10 (18,600 rows): 2.3 s, primal simplex 5.9 s.
+    ipm_rows: int = 12_000
+    #: Maximum number of attackers added in one round that are needed in reach cuts only.
+    only_reaching: int = 300
     #: Weights of the newest dual values in convex combinations with the best known ones, which often prove more.
     blends: tuple[float, ...] = (0.75, 0.5, 0.25)
 

@@ -84,6 +84,10 @@ def _without_new_nodes(right: Any, means: Means, amounts: np.ndarray, sigma: int
     return np.asarray(right(means, fewer, sigma))
 
 
+def _one_less(right: Any, largest: Largest, number: int) -> np.ndarray:
+    return np.asarray(right(largest, max(number - 1, 0)))
+
+
 def _share_of_unit(base: BallotsBase, right: np.ndarray) -> np.ndarray:
     return np.minimum(right, base._largest(lambda gain, gap: ballots._share(np.full(len(gain), ballots.UNIT), gap)))
 

@@ -375,16 +375,10 @@ def _votes(
     progress: bool,
 ) -> Votes:
     return collect_votes(
-        voter,
-        selection=recipe.selection,
-        estimation=recipe.samples,
-        checkpoint=folder / f"{recipe.stem}-{voter.digest[:12]}.votes.npz",
-        fresh=fresh,
-        first=recipe.first,
-        jobs=jobs,
-        scheduler=scheduler,
-        progress=progress,
-    )
+        voter, selection=recipe.selection, estimation=recipe.samples,
+        checkpoint=folder / f"{recipe.stem}-{voter.digest[:12]}.votes.npz", fresh=fresh, first=recipe.first, jobs=jobs,
+        scheduler=scheduler, progress=progress,
+    )  # fmt: skip
 
 
 def smoothed_instance(
@@ -423,18 +417,10 @@ def smoothed_instance(
             "comparison with the paper only, it overstates robustness to edge deletions"
         )
     return Instance(
-        graph=_shipped_graph(dataset.graph, recipe.noise, moved),
-        base=base,
-        layers=field.layers,
-        edge_field=edge_field,
-        node_field=field.node_field,
-        targets=test,
-        labels=dataset.labels,
-        class_names=dataset.class_names,
-        node_names=dataset.node_names,
-        split=trained.split,
-        meta=meta,
-    )
+        graph=_shipped_graph(dataset.graph, recipe.noise, moved), base=base, layers=field.layers,
+        edge_field=edge_field, node_field=field.node_field, targets=test, labels=dataset.labels,
+        class_names=dataset.class_names, node_names=dataset.node_names, split=trained.split, meta=meta,
+    )  # fmt: skip
 
 
 def _node_fields(graph: Graph, field: Field) -> sp.csr_array:
@@ -468,17 +454,10 @@ def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained, m
     if most is not None:
         meta["certified_nodes"] = f"the first {len(targets)} test nodes only"
     return Instance(
-        graph=graph,
-        base=certificate.base(),
-        layers=2,
-        edge_field=EdgeField.DEGREES,
-        targets=targets,
-        labels=dataset.labels,
-        class_names=dataset.class_names,
-        node_names=dataset.node_names,
-        split=trained.split,
+        graph=graph, base=certificate.base(), layers=2, edge_field=EdgeField.DEGREES, targets=targets,
+        labels=dataset.labels, class_names=dataset.class_names, node_names=dataset.node_names, split=trained.split,
         meta=meta,
-    )
+    )  # fmt: skip
 
 
 def _ballots_instance(recipe: BundleRecipe, dataset: Dataset) -> Instance:

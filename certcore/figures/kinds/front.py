@@ -13,21 +13,9 @@ from certcore.domain.threat import ThreatModel
 from certcore.figures import latex
 from certcore.figures.escape import clean
 from certcore.figures.figure import Figure, numbers
-from certcore.figures.geometry import (
-    front_extent,
-    staircase,
-)
+from certcore.figures.geometry import front_extent, staircase
 from certcore.figures.screen import translucent, whole_steps
-from certcore.figures.style import (
-    BLACK,
-    GREY,
-    KINDS,
-    SKY,
-    VERMILLION,
-    Kind,
-    axis_label,
-    on_background,
-)
+from certcore.figures.style import BLACK, GREY, KINDS, SKY, VERMILLION, Kind, axis_label, on_background
 from certcore.figures.table import Table, make_table
 from certcore.instance.instance import Instance
 
@@ -86,15 +74,10 @@ class FrontFigure(Figure):
         corner = [[-0.5, -0.5]]
         area = np.concatenate([corner, outline, [[outline[-1, 0], -0.5]], corner])
         screen.add_scatter(
-            x=area[:, 0],
-            y=area[:, 1],
-            fill="toself",
-            fillcolor=translucent(SKY, 0.3),
-            line={"color": KINDS[Kind.COLLECTIVE].colour, "width": 2.5},
-            mode="lines",
-            name="certified budgets",
+            x=area[:, 0], y=area[:, 1], fill="toself", fillcolor=translucent(SKY, 0.3),
+            line={"color": KINDS[Kind.COLLECTIVE].colour, "width": 2.5}, mode="lines", name="certified budgets",
             hoverinfo="skip",
-        )
+        )  # fmt: skip
         screen.add_scatter(
                 x=self.points[:, 0],
                 y=self.points[:, 1],

@@ -311,7 +311,7 @@ def _trained_and_told(
     return trained
 
 
-def trained_again(instance: Instance, work: str | Path | None = None, *, progress: bool = False) -> Trained:
+def trained_again(instance: Instance, work: str | Path | None = None) -> Trained:
     """The model of a bundle, trained again by its recorded command; refused if the result is another model."""
     require_training_packages()
     command, checksums = instance.meta.get("command"), instance.meta.get("checksums")
@@ -323,9 +323,8 @@ def trained_again(instance: Instance, work: str | Path | None = None, *, progres
     recipe = BundleRecipe.from_command(command)
     if recipe.attr_std:
         recipe = replace(recipe, attr_std=(str(instance.meta.get("attr_std")),))  # the one that was chosen
-    trained = _trained_model(
-        recipe, get_dataset(recipe.dataset), Path(work) if work else cache_folder() / "work", progress=progress
-    )
+    folder = Path(work) if work else cache_folder() / "work"
+    trained = _trained_model(recipe, get_dataset(recipe.dataset), folder)
     if trained.facts["sha256"] != checksums["model"]:
         raise InputError(
             f"`{command}` gives another model here than the one that was certified (its SHA-256 begins with "

@@ -82,9 +82,9 @@ def map_ratio(results: list[Result], key: str = "certified") -> np.ndarray:
     return mean([result.ratios(key) for result in results])
 
 
-def mean_seconds(results: list[Result], column: str = "processor_seconds") -> Ours | None:
+def mean_seconds(results: list[Result]) -> Ours | None:
     """Mean over the budgets of a timing experiment: processor time, which other work does not stretch."""
-    numbers = [row[column] for result in results for row in result.values["rows"]]
+    numbers = [row["processor_seconds"] for result in results for row in result.values["rows"]]
     if not numbers:
         return None
     value = float(np.mean(numbers))

@@ -300,15 +300,10 @@ def _map(results: Results, experiment: str, source: str, ours: str, reference: s
     if {(r.split, r.samples) for r in other} != {(r.split, r.samples) for r in found}:
         other = []  # a difference between other votes would say nothing about the programs
     return ContourFigure(
-        x=values["x"],
-        y=values["y"],
-        x_values=np.array(values["x_values"]),
-        y_values=np.array(values["y_values"]),
-        ratio=map_ratio(found),
-        reference=map_ratio(other) if other else map_ratio(found, "naive"),
-        reference_kind="paper" if other else "naive",
-        kind="paper" if ours.startswith("paper") else "collective",
-    )
+        x=values["x"], y=values["y"], x_values=np.array(values["x_values"]), y_values=np.array(values["y_values"]),
+        ratio=map_ratio(found), reference=map_ratio(other) if other else map_ratio(found, "naive"),
+        reference_kind="paper" if other else "naive", kind="paper" if ours.startswith("paper") else "collective",
+    )  # fmt: skip
 
 
 def _field_words(form: str) -> str:

@@ -13,16 +13,7 @@ import numpy as np
 from certcore.base.smoothing import SmoothingBase
 from certcore.instance.instance import Instance
 from experiments.source import Folders, Source
-from experiments.store import (
-    Result,
-    facts_of,
-    is_fresh,
-    key_of,
-    path_of,
-    provenance_of,
-    read_result,
-    write_result,
-)
+from experiments.store import Result, facts_of, is_fresh, key_of, path_of, provenance_of, read_result, write_result
 
 Work = Callable[..., dict[str, Any]]
 
@@ -148,13 +139,8 @@ def _run_split(
         seconds = time.perf_counter() - started
         command = f"python -m experiments {experiment.name}{option}" + (" --data DIR" if source.local else "")
         result = Result(
-            experiment=experiment.name,
-            source=source.group,
-            split=split,
-            variant=variant.name,
-            settings=settings,
-            facts=facts_of(instance),
-            values={"total_seconds": round(seconds, 3)} | values,
+            experiment=experiment.name, source=source.group, split=split, variant=variant.name, settings=settings,
+            facts=facts_of(instance), values={"total_seconds": round(seconds, 3)} | values,
             provenance=provenance_of(instance, command),
-        )
+        )  # fmt: skip
         yield Done(write_result(folders.results, result, key), False, seconds)

@@ -9,16 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.cli.options import (
-    add_instance,
-    add_json,
-    add_threat,
-    answer,
-    natural,
-    read_instance,
-    seconds,
-    threat_of,
-)
+from certcore.cli.options import add_instance, add_json, add_threat, answer, natural, read_instance, seconds, threat_of
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.common.files import require_writable

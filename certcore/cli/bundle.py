@@ -63,33 +63,16 @@ def run(args: argparse.Namespace) -> int:
     from certcore.pipeline.bundle import BundleRecipe, make_bundle
 
     recipe = BundleRecipe(
-        dataset=args.dataset,
-        model=args.model,
-        types=args.types,
-        split=args.split,
-        seed=args.seed,
-        samples=args.samples,
-        first=args.first,
-        selection=args.selection,
-        alpha=args.alpha,
-        theta=tuple(args.theta) if args.theta else None,
-        edge_field=args.edge_field,
-        epochs=args.epochs,
-        attr_std=tuple(args.attr_std.split(",")) if args.attr_std else (),
-        noise_at=args.noise_at,
-        per_class=args.per_class,
-        control_at=tuple(args.control_at.split(",")) if args.control_at else (),
-    )
+        dataset=args.dataset, model=args.model, types=args.types, split=args.split, seed=args.seed,
+        samples=args.samples, first=args.first, selection=args.selection, alpha=args.alpha,
+        theta=tuple(args.theta) if args.theta else None, edge_field=args.edge_field, epochs=args.epochs,
+        attr_std=tuple(args.attr_std.split(",")) if args.attr_std else (), noise_at=args.noise_at,
+        per_class=args.per_class, control_at=tuple(args.control_at.split(",")) if args.control_at else (),
+    )  # fmt: skip
     path, instance = make_bundle(
-        recipe,
-        args.output,
-        work=args.work,
-        jobs=args.jobs,
-        scheduler=args.scheduler,
-        fresh=args.fresh,
-        progress=not args.json,
-        say=lambda line: print(line, file=sys.stderr, flush=True),
-    )
+        recipe, args.output, work=args.work, jobs=args.jobs, scheduler=args.scheduler, fresh=args.fresh,
+        progress=not args.json, say=lambda line: print(line, file=sys.stderr, flush=True),
+    )  # fmt: skip
     size = path.stat().st_size
     facts = {"path": str(path), "bytes": size, "digest": instance.digest, "accuracy": instance.meta["accuracy"]}
     facts["targets"] = len(instance.select_targets(None))

@@ -142,10 +142,7 @@ def _words(instance: Instance, c: Certificate, of: int | None, *, verbose: bool)
     ]
     if c.unproven:
         lines.append(f"solver's claim     {c.certified:,} ({share_down(c.certified, whole, 2)}), not verified")
-    lines += [
-        f"naive             {c.naive_certified:,}",
-        f"left uncertified  {messages.limit_words(c)}",
-    ]
+    lines += [f"naive             {c.naive_certified:,}", f"left uncertified  {messages.limit_words(c)}"]
     if c.attack_found is not None:
         lines.append(
             f"best attack found leaves {c.attack_found:,} uncertified (integer, replayed on the base certificates)"

@@ -97,17 +97,10 @@ def _import(args: argparse.Namespace) -> int:
         require_file(file, "the file to import")
     with StatusLine("data import", quiet=args.json):
         dataset = import_file(
-            args.file,
-            args.name,
-            edges=args.edges,
-            words=args.words,
-            binarize=args.binarize,
-            keep_values=args.keep_values,
-            undirected=args.undirected,
-            directed=args.directed,
-            simplify=args.simplify,
+            args.file, args.name, edges=args.edges, words=args.words, binarize=args.binarize,
+            keep_values=args.keep_values, undirected=args.undirected, directed=args.directed, simplify=args.simplify,
             largest_component=args.largest_component,
-        )
+        )  # fmt: skip
     check_counts(dataset)
     path = args.output or dataset_path(dataset.name)
     save_dataset(path, dataset)

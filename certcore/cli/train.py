@@ -59,15 +59,9 @@ def run(args: argparse.Namespace) -> int:
     from certcore.models.storage import save_model
 
     trained = train(
-        dataset,
-        args.model,
-        noise,
-        split=args.split,
-        seed=args.seed,
-        epochs=args.epochs,
-        robust=robust,
+        dataset, args.model, noise, split=args.split, seed=args.seed, epochs=args.epochs, robust=robust,
         progress=not args.json,
-    )
+    )  # fmt: skip
     types = noise.types if args.attr_std else args.types
     path = args.output or f"{dataset.name}-{args.model}-{types}-s{args.split}.safetensors"
     save_model(path, trained.model, trained.facts)

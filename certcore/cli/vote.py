@@ -63,16 +63,9 @@ def run(args: argparse.Namespace) -> int:
     require_writable(path)
     checkpoint = path.with_name(path.name + ".partial")
     votes = collect_votes(
-        voter,
-        selection=args.selection,
-        estimation=args.samples,
-        checkpoint=checkpoint,
-        finished=path,
-        fresh=args.fresh,
-        jobs=args.jobs,
-        scheduler=args.scheduler,
-        progress=not args.json,
-    )
+        voter, selection=args.selection, estimation=args.samples, checkpoint=checkpoint, finished=path,
+        fresh=args.fresh, jobs=args.jobs, scheduler=args.scheduler, progress=not args.json,
+    )  # fmt: skip
     write_npz(
         path,
         {

@@ -77,15 +77,9 @@ def _from_matrices(data: Any, name: str, options: ImportOptions) -> tuple[Datase
     given = _array(data[2]) if labelled else np.zeros(n_nodes, dtype=np.int64)
     labels = whole_numbers(given, "the list of labels", 0, MAX_CLASSES - 1, shape=(n_nodes,))
     dataset = build_dataset(
-        name,
-        pairs,
-        attributes,
-        labels,
-        numbered_classes(labels),
-        weights=weights,
-        source={"from": "matrices"},
+        name, pairs, attributes, labels, numbered_classes(labels), weights=weights, source={"from": "matrices"},
         **options,
-    )
+    )  # fmt: skip
     return dataset, labelled
 
 

@@ -118,17 +118,10 @@ def from_networkx(
         raise InputError(f"the {attribute!r} of the nodes of {name} differ in length; expected vectors of one length")
     class_names, labels = _classes([str(graph.nodes[node][label]) for node in nodes])
     return build_dataset(
-        name,
-        edges,
-        np.stack(rows),
-        labels,
-        class_names,
-        both_ways=not graph.is_directed(),
-        weights=np.array(weights, dtype=object),
-        node_names=tuple(map(str, nodes)),
-        source={"from": "networkx"},
+        name, edges, np.stack(rows), labels, class_names, both_ways=not graph.is_directed(),
+        weights=np.array(weights, dtype=object), node_names=tuple(map(str, nodes)), source={"from": "networkx"},
         **options,
-    )
+    )  # fmt: skip
 
 
 def from_tables(
@@ -180,15 +173,9 @@ def from_tables(
                 raise InputError(f"line {number} of {Path(edges).name} names {end!r}, which has no attributes")
         pairs.append((position[ends[1]], position[ends[0]]))
     return build_dataset(
-        name,
-        np.array(pairs, dtype=np.int64).reshape(-1, 2),
-        values,
-        labels,
-        class_names,
-        node_names=tuple(ids),
-        source=source,
-        **options,
-    )
+        name, np.array(pairs, dtype=np.int64).reshape(-1, 2), values, labels, class_names, node_names=tuple(ids),
+        source=source, **options,
+    )  # fmt: skip
 
 
 def import_file(
@@ -259,15 +246,9 @@ def _import_npz(path: Path, name: str, options: ImportOptions) -> Dataset:
     rows = np.repeat(np.arange(adj.shape[0]), np.diff(adj.indptr))
     labels = whole_numbers(arrays["labels"], "labels", 0, MAX_CLASSES - 1, shape=(attributes.shape[0],))
     return build_dataset(
-        name,
-        np.stack([rows, adj.indices], axis=1),
-        attributes,
-        labels,
-        numbered_classes(labels),
-        weights=adj.data,
-        source={"from": path.name},
-        **options,
-    )
+        name, np.stack([rows, adj.indices], axis=1), attributes, labels, numbered_classes(labels), weights=adj.data,
+        source={"from": path.name}, **options,
+    )  # fmt: skip
 
 
 def _again(dataset: Dataset, options: ImportOptions) -> Dataset:
@@ -282,16 +263,9 @@ def _again(dataset: Dataset, options: ImportOptions) -> Dataset:
     if graph.directed and not options.get("undirected"):
         options["directed"] = True
     return build_dataset(
-        changes,
-        graph.edges,
-        graph.attributes,
-        dataset.labels,
-        dataset.class_names,
-        both_ways=not graph.directed,
-        node_names=dataset.node_names,
-        split=dataset.split,
-        source=dataset.source,
-    )
+        changes, graph.edges, graph.attributes, dataset.labels, dataset.class_names, both_ways=not graph.directed,
+        node_names=dataset.node_names, split=dataset.split, source=dataset.source,
+    )  # fmt: skip
 
 
 def _classes(given: list[str]) -> tuple[tuple[str, ...], np.ndarray]:

@@ -375,18 +375,13 @@ def _make_map(loaded: LoadedView) -> Figure:
         attacks = best_within(main.x_values, main.y_values, known)
     levels = [] if spec["levels"] == "none" else spec["levels"]
     return contour_figure(
-        main,
-        x=x,
-        y=y,
-        show=MapOf.parse({"naive": "difference", "paper": "difference"}.get(show, show), "show"),
-        attacks=attacks,
-        reference=over(Relaxation.PAPER) if show == "paper" else None,
+        main, x=x, y=y, show=MapOf.parse({"naive": "difference", "paper": "difference"}.get(show, show), "show"),
+        attacks=attacks, reference=over(Relaxation.PAPER) if show == "paper" else None,
         reference_kind=Kind.PAPER if show == "paper" else Kind.NAIVE,
         kind=Kind.PAPER if loaded.swept == Relaxation.PAPER and show != "paper" else Kind.COLLECTIVE,
         levels=tuple(float(part) for part in (levels.split(",") if isinstance(levels, str) else levels)),
-        marker=None if across is None or up is None else (across, up),
-        accuracy_of=loaded.accuracy_of(),
-    )
+        marker=None if across is None or up is None else (across, up), accuracy_of=loaded.accuracy_of(),
+    )  # fmt: skip
 
 
 def _map_values(loaded: LoadedView, x: str, y: str) -> tuple[list[int], list[int]]:

@@ -83,12 +83,12 @@ def listed(items: Iterable[object]) -> str:
     return ",".join(str(item) for item in items)
 
 
-def axis(options: dict[str, str], body: list[str], after: str = "") -> str:
-    """One pgfplots axis with its content, and what is drawn outside of it."""
+def axis(options: dict[str, str], body: list[str]) -> str:
+    """One pgfplots axis with its content."""
     listed = ",\n  ".join(key if value == "" else f"{key}={value}" for key, value in options.items())
     inner = "\n".join(body)
     axis = f"\\begin{{axis}}[\n  {listed}\n]\n{inner}\n\\end{{axis}}\n"
-    return f"\\begin{{tikzpicture}}\n{axis}{after}\\end{{tikzpicture}}\n"
+    return f"\\begin{{tikzpicture}}\n{axis}\\end{{tikzpicture}}\n"
 
 
 def frame(width_cm: float, x: str, y: str, ratio: float = 0.68) -> dict[str, str]:

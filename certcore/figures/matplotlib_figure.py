@@ -206,9 +206,9 @@ class Sheet:
         """Numbers with separators."""
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
-    def whole_ticks(self, axis: Any, most: int = 7, *, lengths: bool = False) -> None:
+    def whole_ticks(self, axis: Any, *, lengths: bool = False) -> None:
         """Ticks at round numbers: integers for an axis of counts, decimals for one of lengths."""
-        axis.set_major_locator(MaxNLocator(nbins=most, integer=not lengths, steps=[1, 2, 5, 10]))
+        axis.set_major_locator(MaxNLocator(nbins=7, integer=not lengths, steps=[1, 2, 5, 10]))
         self.thousands(axis)
 
     def log_axis(self, axes: Any, which: str, largest: float) -> None:

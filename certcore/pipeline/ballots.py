@@ -56,17 +56,12 @@ def ballots(
     names = dataset.class_names if labelled else ()
     meta = {"dataset": name or dataset.name, "source": dataset.source, "ballots": how}
     instance = Instance(
-        graph=dataset.graph,
-        base=base,
-        layers=1,
-        edge_field=EdgeField.MESSAGES,
+        graph=dataset.graph, base=base, layers=1, edge_field=EdgeField.MESSAGES,
         targets=None if where is None or isinstance(where, str) else np.asarray(where),
         labels=dataset.labels if labelled else None,
         class_names=(*names, *numbered_classes(np.array([base.n_classes - 1]))[len(names) :]),
-        node_names=dataset.node_names,
-        split=dataset.split,
-        meta=meta,
-    )
+        node_names=dataset.node_names, split=dataset.split, meta=meta,
+    )  # fmt: skip
     return replace(instance, targets=instance.select_targets(where)) if isinstance(where, str) else instance
 
 
@@ -131,14 +126,8 @@ def decoupled_instance(dataset: Dataset, model: Decoupled, meta: dict[str, Any])
         "validation": float(right[model.split == VALIDATION].mean()),
     }
     return Instance(
-        graph=dataset.graph,
-        base=base,
-        layers=1,
-        edge_field=EdgeField.MESSAGES,
-        targets=np.flatnonzero(model.split == TEST),
-        labels=dataset.labels,
-        class_names=dataset.class_names,
-        node_names=dataset.node_names,
-        split=model.split,
+        graph=dataset.graph, base=base, layers=1, edge_field=EdgeField.MESSAGES,
+        targets=np.flatnonzero(model.split == TEST), labels=dataset.labels, class_names=dataset.class_names,
+        node_names=dataset.node_names, split=model.split,
         meta=meta | {"accuracy": accuracy, "training": model.facts["settings"]},
-    )
+    )  # fmt: skip

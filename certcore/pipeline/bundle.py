@@ -311,7 +311,7 @@ def _trained_and_told(
     return trained
 
 
-def trained_again(instance: Instance, work: str | Path | None = None, *, progress: bool = False) -> Trained:
+def trained_again(instance: Instance, work: str | Path | None = None) -> Trained:
     """The model of a bundle, trained again by its recorded command; refused if the result is another model."""
     require_training_packages()
     command, checksums = instance.meta.get("command"), instance.meta.get("checksums")
@@ -323,9 +323,8 @@ def trained_again(instance: Instance, work: str | Path | None = None, *, progres
     recipe = BundleRecipe.from_command(command)
     if recipe.attr_std:
         recipe = replace(recipe, attr_std=(str(instance.meta.get("attr_std")),))  # the one that was chosen
-    trained = _trained_model(
-        recipe, get_dataset(recipe.dataset), Path(work) if work else cache_folder() / "work", progress=progress
-    )
+    folder = Path(work) if work else cache_folder() / "work"
+    trained = _trained_model(recipe, get_dataset(recipe.dataset), folder)
     if trained.facts["sha256"] != checksums["model"]:
         raise InputError(
             f"`{command}` gives another model here than the one that was certified (its SHA-256 begins with "
@@ -375,16 +374,10 @@ def _votes(
     progress: bool,
 ) -> Votes:
     return collect_votes(
-        voter,
-        selection=recipe.selection,
-        estimation=recipe.samples,
-        checkpoint=folder / f"{recipe.stem}-{voter.digest[:12]}.votes.npz",
-        fresh=fresh,
-        first=recipe.first,
-        jobs=jobs,
-        scheduler=scheduler,
-        progress=progress,
-    )
+        voter, selection=recipe.selection, estimation=recipe.samples,
+        checkpoint=folder / f"{recipe.stem}-{voter.digest[:12]}.votes.npz", fresh=fresh, first=recipe.first, jobs=jobs,
+        scheduler=scheduler, progress=progress,
+    )  # fmt: skip
 
 
 def smoothed_instance(
@@ -423,18 +416,10 @@ def smoothed_instance(
             "comparison with the paper only, it overstates robustness to edge deletions"
         )
     return Instance(
-        graph=_shipped_graph(dataset.graph, recipe.noise, moved),
-        base=base,
-        layers=field.layers,
-        edge_field=edge_field,
-        node_field=field.node_field,
-        targets=test,
-        labels=dataset.labels,
-        class_names=dataset.class_names,
-        node_names=dataset.node_names,
-        split=trained.split,
-        meta=meta,
-    )
+        graph=_shipped_graph(dataset.graph, recipe.noise, moved), base=base, layers=field.layers,
+        edge_field=edge_field, node_field=field.node_field, targets=test, labels=dataset.labels,
+        class_names=dataset.class_names, node_names=dataset.node_names, split=trained.split, meta=meta,
+    )  # fmt: skip
 
 
 def _node_fields(graph: Graph, field: Field) -> sp.csr_array:
@@ -468,17 +453,10 @@ def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained, m
     if most is not None:
         meta["certified_nodes"] = f"the first {len(targets)} test nodes only"
     return Instance(
-        graph=graph,
-        base=certificate.base(),
-        layers=2,
-        edge_field=EdgeField.DEGREES,
-        targets=targets,
-        labels=dataset.labels,
-        class_names=dataset.class_names,
-        node_names=dataset.node_names,
-        split=trained.split,
+        graph=graph, base=certificate.base(), layers=2, edge_field=EdgeField.DEGREES, targets=targets,
+        labels=dataset.labels, class_names=dataset.class_names, node_names=dataset.node_names, split=trained.split,
         meta=meta,
-    )
+    )  # fmt: skip
 
 
 def _ballots_instance(recipe: BundleRecipe, dataset: Dataset) -> Instance:

@@ -259,15 +259,10 @@ def _counted(voter: Voter, sampling: Sampling) -> Votes:
     """The votes; refused if the model's scores for the first sample are different after voting."""
     first = _first_answer(voter)
     votes = collect_votes(
-        voter,
-        selection=sampling.selection,
-        estimation=sampling.samples,
-        checkpoint=sampling.checkpoint,
-        fresh=sampling.fresh,
-        jobs=sampling.jobs,
-        scheduler=sampling.scheduler,
+        voter, selection=sampling.selection, estimation=sampling.samples, checkpoint=sampling.checkpoint,
+        fresh=sampling.fresh, jobs=sampling.jobs, scheduler=sampling.scheduler,
         progress=_shown() if sampling.progress is None else sampling.progress,
-    )
+    )  # fmt: skip
     _require_same_answer(voter, first)
     return votes
 
@@ -283,17 +278,11 @@ def _instance(
 ) -> Instance:
     names = dataset.class_names if labelled else ()
     return Instance(
-        graph=dataset.graph,
-        base=base,
-        layers=found[0],
-        edge_field=found[1],
-        targets=targets,
+        graph=dataset.graph, base=base, layers=found[0], edge_field=found[1], targets=targets,
         labels=dataset.labels if labelled else None,
         class_names=(*names, *numbered_classes(np.array([n_classes - 1]))[len(names) :]),
-        node_names=dataset.node_names,
-        split=dataset.split,
-        meta=meta,
-    )
+        node_names=dataset.node_names, split=dataset.split, meta=meta,
+    )  # fmt: skip
 
 
 def make_module_voter(

@@ -69,13 +69,7 @@ def test_the_readme_fits_on_two_screens() -> None:
 @pytest.mark.parametrize("name", [*NAMES, "Dockerfile", "compose.yaml", "CITATION.cff"])
 def test_no_machine_is_named(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
-    for pattern in (
-        r"/(?:home|Users|tmp|work)/",
-        r"/root\b",
-        r"\bTODO\b",
-        r"\bFIXME\b",
-        r"pypi\.org/simple",
-    ):
+    for pattern in (r"/(?:home|Users|tmp|work)/", r"/root\b", r"\bTODO\b", r"\bFIXME\b", r"pypi\.org/simple"):
         assert not re.search(pattern, text), f"{name} contains {pattern}"
 
 

@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 
 from certcore.common.errors import InputError
-from tests.engine.strong_cases import (
-    FAMILIES,
-    add_random_sets,
-    group_of,
-    perturbations,
-    random_case,
-    random_tag,
-    worst,
-)
+from tests.engine.strong_cases import FAMILIES, add_random_sets, group_of, perturbations, random_case, random_tag, worst
 
 PARTS = {
     "monotone": ("levels",),

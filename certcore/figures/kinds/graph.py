@@ -15,16 +15,7 @@ from certcore.domain.perturbations import TYPES, node_types
 from certcore.domain.scale import shown
 from certcore.figures.escape import clean, for_plotly
 from certcore.figures.figure import Cells, Figure, indices, numbers
-from certcore.figures.geometry import (
-    GRAPH_ASPECT,
-    edge_keys,
-    graph_places,
-    near,
-    remaining,
-    seen,
-    segments,
-    zoomed_in,
-)
+from certcore.figures.geometry import GRAPH_ASPECT, edge_keys, graph_places, near, remaining, seen, segments, zoomed_in
 from certcore.figures.kinds import graph_nodes, graph_sites
 from certcore.figures.style import (
     ATTACKER_LABEL,
@@ -302,19 +293,11 @@ def graph_figure(
     attack = {} if found is None else _attack_fields(instance, certificate, relaxed, found, state)
     state, groups = _coloured(instance, state, Palette.parse(palette, "palette"))
     return GraphFigure(
-        positions=positions_of(instance),
-        edges=instance.graph.edges,
-        state=state,
-        groups=groups,
-        palette=palette,
-        lost=lost,
-        faded=faded,
-        protected=np.asarray(certificate.threat.protected, dtype=np.int64),
-        names=instance.node_names,
-        relaxed=relaxed,
-        **attack,
+        positions=positions_of(instance), edges=instance.graph.edges, state=state, groups=groups, palette=palette,
+        lost=lost, faded=faded, protected=np.asarray(certificate.threat.protected, dtype=np.int64),
+        names=instance.node_names, relaxed=relaxed, **attack,
         **{"name": "graph-relaxed" if relaxed else "graph", **more},
-    )
+    )  # fmt: skip
 
 
 def _attack_fields(

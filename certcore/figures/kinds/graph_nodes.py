@@ -232,17 +232,10 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
     for k, styled in enumerate(styled_nodes(figure)):
         x, y = where[styled.members][seen(where[styled.members])].T
         axes.plot(
-            x,
-            y,
-            linestyle="",
-            marker=styled.marker.print,
-            markersize=np.sqrt(size) * styled.scale,
-            color=styled.colour,
-            markeredgewidth=0.6 if styled.outline else thin,
-            markeredgecolor=styled.outline or "white",
-            zorder=3 + 0.1 * k,
-            gid=f"nodes-{styled.group}",
-        )
+            x, y, linestyle="", marker=styled.marker.print, markersize=np.sqrt(size) * styled.scale,
+            color=styled.colour, markeredgewidth=0.6 if styled.outline else thin,
+            markeredgecolor=styled.outline or "white", zorder=3 + 0.1 * k, gid=f"nodes-{styled.group}",
+        )  # fmt: skip
     return [
         sheet.sample(
             linestyle="", marker=entry.marker.print, color=entry.colour, markersize=5,

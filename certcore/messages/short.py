@@ -125,10 +125,10 @@ def worst(proven: str, most: str, whole: str, low: str = "", high: str = "") -> 
 
 
 @sentence(
-    "short.changed", "an attack on the model was tried within these limits", "23", "50", "99 % confidence",
+    "short.changed", "an attack on the model was tried within these limits", "23", "50 flips", "99 % confidence",
 )  # fmt: skip
-def changes(changed: str, flips: str, sure: str) -> Text:
-    return message(f"An attack found with {flips} flips changes {changed} labels · {sure}. There may be worse ones.")
+def changes(changed: str, spent: str, sure: str) -> Text:
+    return message(f"An attack found with {spent} changes {changed} labels · {sure}. There may be worse ones.")
 
 
 @sentence("short.not_tried", "no attack on the model was tried within these limits")

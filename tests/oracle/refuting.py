@@ -113,9 +113,9 @@ def victim_of(rng: np.random.Generator) -> tuple[str, cc.Instance, Any]:
     return kind, instance, network_victim(trained.model, instance, "")
 
 
-def moved_victim(rng: np.random.Generator, seed: int) -> tuple[cc.Instance, Any]:
+def moved_victim(rng: np.random.Generator, seed: int, place: str = "") -> tuple[cc.Instance, Any]:
     """A small GCN under Gaussian noise on its attributes, drawn at the input or behind the first map."""
-    place = ("input", "first_map")[int(rng.integers(2))]
+    place = place or ("input", "first_map")[int(rng.integers(2))]
     plain = citation_like(int(rng.integers(12, 40)), 80, 3, ones=6, seed=seed)
     values = plain.graph.attributes.toarray() + 0.2 * rng.normal(size=(plain.graph.n_nodes, 80))
     dataset = replace(plain, graph=plain.graph.with_attributes(values))

@@ -27,6 +27,7 @@ from certcore.common.interrupt import run_beside
 from certcore.common.rounding import share_down
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import FoundAttack, attacks_on, largest, load_attack
 from certcore.result.certificate import Certificate
 from certcore.verify.proof import proof_bytes
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         certificate, _ = run_beside(
             lambda cancel: certify(instance, threat, cancel=cancel, **solve_options(args)), _say_stopping
         )
-    found = _model_attack(args, instance, threat)
+    found = changed_by_ballots(instance, certificate) or _model_attack(args, instance, threat)
     if args.proof is not None:
         assert certificate.proof is not None
         with atomic_write(args.proof, "wb") as handle:

@@ -26,6 +26,7 @@ from certcore.figures.escape import for_file_name
 from certcore.figures.figure import Figure
 from certcore.figures.table import Table
 from certcore.instance.instance import Instance, accuracy_of, before_correct
+from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import ModelAttack, largest
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import attack_text
@@ -60,7 +61,8 @@ class Report:
 
 def with_attacks(report: Report, attacks: Sequence[ModelAttack]) -> Report:
     """The report with the largest stored attack on the model within the threat model, or that none was tried."""
-    found = largest(attacks, report.instance, report.certificate.threat)
+    found = changed_by_ballots(report.instance, report.certificate)
+    found = found or largest(attacks, report.instance, report.certificate.threat)
     return replace(report, changed=str(messages.changed_words(found, report.asked)))
 
 

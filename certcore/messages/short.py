@@ -124,8 +124,8 @@ def worst(proven: str, most: str, whole: str, low: str = "", high: str = "") -> 
 
 changes = template(
     "short.changed", "an attack on the model was tried within these limits",
-    "An attack found with {flips} flips changes {changed} labels · {sure}. There may be worse ones.",
-    changed="23", flips="50", sure="99 % confidence",
+    "An attack found with {spent} changes {changed} labels · {sure}. There may be worse ones.",
+    changed="23", spent="50 flips", sure="99 % confidence",
 )  # fmt: skip
 not_tried = template("short.not_tried", "no attack on the model was tried within these limits", "changed: not tried")
 so_far = template(

@@ -10,6 +10,7 @@ import numpy as np
 from certcore import messages
 from certcore.domain.perturbations import LABELS
 from certcore.instance.instance import Instance
+from certcore.messages.model_attack import size_words
 from certcore.messages.text import plain
 from certcore.model_attack.stored import ModelAttack
 from certcore.notebook import pictures
@@ -66,7 +67,7 @@ def _asked(instance: Instance, targets: np.ndarray | None) -> int | None:
 @card.register
 def _model_attack(attack: ModelAttack) -> str:
     """The number of labels that an attack on the model changes."""
-    spent = ", ".join(f"{kind} {count:,}" for kind, count in attack.spent(attack.levels[-1]).items() if count)
+    spent = ", ".join(f"{kind} {count:,.6g}" for kind, count in attack.spent(attack.levels[-1]).items() if count)
     rows = [("flips", f"{spent} (by {attack.meta.get('method', '?')})"), ("test", "none" if attack.plain else "Holm")]
     found = None if attack.instance is None else attack.found(attack.instance, attack.threat)
     if found is None or attack.instance is None:
@@ -74,7 +75,14 @@ def _model_attack(attack: ModelAttack) -> str:
     said = messages.changed_words(found, _asked(attack.instance, attack.threat.targets))
     counts = [(level, attack.count(attack.instance, level, found.count.targets).n_changed) for level in attack.levels]
     if len(counts) > 1:
-        rows.append(("changed at", ", ".join(f"{level.flips:,} flips: {changed:,}" for level, changed in counts)))
+        rows.append(
+            (
+                "changed at",
+                "; ".join(
+                    f"{size_words(level.flips, attack.distance(level))}: {changed:,}" for level, changed in counts
+                ),
+            )
+        )
     return _card("Attack on the model", [said.html], "", rows)
 
 

@@ -90,6 +90,8 @@ class Charts:
     worth: dict[str, Any] | None = None
     model: Along | None = None
     """Attacks on the model as the budget grows; None where none is stored or they are still being read."""
+    on_ballots: FoundAttack | None = None
+    """Ballots: the attack of the present certificate changes labels in fact."""
     stale: dict[str, str] = field(default_factory=dict)
     shelves: dict[str, str] = field(default_factory=dict)
     """What the answer is shown with: its attack, curve and map, by their keys."""
@@ -97,7 +99,7 @@ class Charts:
     def changed(self, view: View) -> FoundAttack | None:
         """The largest attack on the model within the present budgets."""
         here = sweeps.position(view.threat, self.axis)
-        return None if self.model is None else self.model.at(None if here is None else int(here))
+        return self.on_ballots if self.model is None else self.model.at(here)
 
     def known(self, view: View) -> int:
         """How many targets the best attack found along the curve, within the present budget, leaves uncertified."""

@@ -14,6 +14,7 @@ from certcore.figures.style import STATES
 from certcore.messages import short
 from certcore.messages.model_attack import untried
 from certcore.model_attack.along import Along
+from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import FoundAttack
 from certcore.result.attack_effects import reach
 from certcore.result.certificate import Certificate
@@ -107,7 +108,8 @@ def draw(view: View) -> None:
     chosen, marked = _chosen(view)
     version = graph_data(view.instance)["version"]
     model = _on_the_model(view, now, axis)
-    charts = drawers.Charts(axis=axis, end=end, model=model)
+    known = changed_by_ballots(view.instance, now.result) if now.fresh and now.result is not None else None
+    charts = drawers.Charts(axis=axis, end=end, model=model, on_ballots=known)
     pictures, stale = _pictures(view, now, charts.changed(view))
     if not first:
         charts = _charts(view, now, charts, version)

@@ -136,16 +136,21 @@ def draw(
 
     @st.dialog(TITLES[name], width="medium", position="right", on_dismiss=_closed)
     def content() -> None:
-        if name == "proven":
-            headline.panel(view, result, fresh, charts.changed(view))
-        elif name == "all" and pictures:
-            _tables(view, pictures[0])
-        elif name == "film" and charts.frames is not None:
-            _film(view, charts, small)
-        elif (shown := _figures(view, name, pictures, charts)) and shown[0] is not None:
-            exports.choices(shown[0], name.removeprefix("export_"), is_dark(), beside=shown[1])
-        else:
-            st.caption("There is nothing here yet; it appears when its first numbers are computed.")
+        shown = _figures(view, name, pictures, charts)
+        ready = {"proven": fresh, "all": bool(pictures), "film": charts.frames is not None}.get(
+            name, shown[0] is not None
+        )
+        with work.drawer(ready):
+            if name == "proven":
+                headline.panel(view, result, fresh, charts.changed(view))
+            elif not ready:
+                st.caption("There is nothing here yet; it appears when its first numbers are computed.")
+            elif name == "all":
+                _tables(view, pictures[0])
+            elif name == "film":
+                _film(view, charts, small)
+            else:
+                exports.choices(shown[0], name.removeprefix("export_"), is_dark(), beside=shown[1])
 
     content()
 

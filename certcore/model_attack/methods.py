@@ -80,6 +80,9 @@ def local(search: Search, budgets: Budgets, fixed: int) -> None:
             return
         kept = search.flips[:fixed] + _without_the_least(search, shares, fixed, max(1, round(share * new)))
         room = room_for(search, budgets, kept)
+        if room.attacker.sum() > room.sigma:  # other attackers are chosen once the first flips are gone
+            share, failures = max(share / 1.5, 0.01), failures + 1
+            continue
         trial = list(kept)
         while not search.stopped:
             found = candidates(search, room, trial, search.shares(trial))

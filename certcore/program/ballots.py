@@ -79,9 +79,9 @@ class Means:
     """Whether it can be rewritten itself."""
 
     def at(self, chosen: np.ndarray) -> Means:
-        deleted, controlled = (tuple(one.at(chosen) for one in both) for both in (self.deleted, self.controlled))
-        rest = (part[chosen] for part in (self.need, self.new, self.added, self.joined))
-        return Means(*rest, deleted, controlled, self.itself[chosen])
+        deleted, controlled = ((one.at(chosen), two.at(chosen)) for one, two in (self.deleted, self.controlled))
+        need, new, added, joined = (part[chosen] for part in (self.need, self.new, self.added, self.joined))
+        return Means(need, new, added, joined, deleted, controlled, self.itself[chosen])
 
     def suffice(self, amounts: np.ndarray, sigma: int | None) -> np.ndarray:
         """Which targets these budgets might break, each target considered alone (a necessary condition).

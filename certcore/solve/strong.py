@@ -24,6 +24,7 @@ from certcore.program.levels import Levels, LevelSet, Tag
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
+from certcore.solve.paid import PaidRows
 from certcore.solve.pricing import Completed, Pricing
 from certcore.solve.restricted_master import Proposal, RestrictedMaster
 from certcore.solve.separate import Found, RelaxedView, Separator
@@ -234,6 +235,7 @@ class _Core:
         self.levels = Levels(search.problem, self.program)
         self.separators = {k: Separator(self.levels, self.program, k) for k in s.types}
         self.shifts = Shifts(self.levels, self.program, self.separators) if len(s.types) > 1 else None
+        self.payers = {k: PaidRows(one, s) for k, one in self.separators.items() if one.sites.payer is not None}
         self.cuts = Cuts.none()
         self.tags: list[tuple[Any, ...] | None] = []
         """Tags of the further rows in the model, in order; None for a σ cut."""
@@ -325,6 +327,8 @@ class _Core:
         covers: list[Found] = []
         for k, separator in self.separators.items():
             covers += separator.covers(views[k], STRONG.max_covers)
+        for k, paid in self.payers.items():
+            covers += paid.rows(views[k], x)
         added += self._add_tags(covers, STRONG.max_covers)
         if self.shifts is not None:
             added += self._shift(views)

@@ -277,7 +277,7 @@ def test_proofs_of_a_dataset_are_small_and_quickly_verified(bundle: str, budgets
 def _proofs() -> list[tuple[Problem, dict[str, Any], int]]:
     """Proofs of small instances in which every family of rows carries something, with the enumerated truth."""
     found = []
-    wanted = {"least", "most", "in", "conflict", "cover", "shift"}
+    wanted = {"least", "most", "in", "conflict", "cover", "shift", "paid"}
     for seed in range(400):
         rng = np.random.default_rng(seed)
         problem = hard_case(rng, plain=bool(seed % 2))
@@ -312,7 +312,7 @@ def _forged(proof: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
                 many["values"][point] = int(many["values"][point] * rng.choice([0.5, 0.9, 2])) + int(rng.integers(2))
         case 4:  # another family with the same numbers
             tag = tags[int(rng.integers(len(tags)))]
-            tag[0] = str(rng.choice(["monotone", "least", "most", "in", "conflict", "cover", "shift"]))
+            tag[0] = str(rng.choice(["monotone", "least", "most", "in", "conflict", "cover", "shift", "paid"]))
         case 5:
             name = str(rng.choice(["attr_add", "attr_del", "adj_del"]))
             lie["threat"][name] = max(0, lie["threat"][name] + int(rng.integers(-1, 2)))

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.common.memory import check_memory
 from certcore.common.errors import InputError
+from certcore.common.memory import check_memory
 from certcore.domain.perturbations import ADJ_DEL, TABLE, TYPES, node_types
 from certcore.program.field_capacity import FieldCapacity, attribute_supply, edge_supply
 from certcore.program.groups import LiveFronts, live_fronts, merge_rows, undominated
@@ -304,8 +304,8 @@ class _RowBlocks:
     def finish(self, n_columns: int) -> tuple[sp.csr_array, np.ndarray]:
         if max(self.count, n_columns) >= 2**31:  # rows and columns are numbered by 32 bits, as in HiGHS
             raise InputError(
-                f"the program has {self.count:,} rows and {n_columns:,} columns; expected fewer than 2^31, so give fewer "
-                "targets or fewer types"
+                f"the program has {self.count:,} rows and {n_columns:,} columns; expected fewer than 2^31, so give "
+                "fewer targets or fewer types"
             )
         rows, columns, data = (np.concatenate([part[i] for part in self.parts]) for i in range(3))
         matrix = sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(self.count, n_columns)))

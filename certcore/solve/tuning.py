@@ -198,8 +198,8 @@ class StrongTuning:
     #: Number of new sets for each type (measured with `max_covers`).
     new_sets: int = 20
     #: Programs with more groups than this get many sets and rows at once. Twenty sets a round leave the attacker
-    #: hundreds of other sites worth nearly as much: PubMed at 100 deletions came from 7,978 to 7,939 in 41 rounds (60 s),
-    #: and with 150 sets and 4,000 rows from the start to 7,300 in seven (40 s).
+    #: hundreds of other sites worth nearly as much: PubMed at 100 deletions came from 7,978 to 7,938 in 60 s, and comes
+    #: to 7,252 in 44 s.
     large_groups: int = 5_000
     #: `max_rows` for these programs.
     max_rows_large: int = 4000

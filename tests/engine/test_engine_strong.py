@@ -353,6 +353,7 @@ def _nudge(value: list[Any], rng: np.random.Generator) -> None:
         where[i] += int(rng.choice([-1, 1, 1, 2]))
 
 
+@pytest.mark.slow
 def test_no_forged_proof_claims_more_than_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of mutations, each with the bound it would prove and a fresh digest: the rows decide."""
     cases = _proofs()

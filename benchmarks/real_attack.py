@@ -18,6 +18,8 @@ import torch
 
 from certcore import Instance, certify, load_instance
 from certcore.base.gaussian import GaussianBase
+from certcore.data.registry import get_dataset
+from certcore.domain.graph import Graph
 from certcore.instance.fields import fields_of
 from certcore.models.base import Edges
 from certcore.pipeline.bundle import trained_again
@@ -30,23 +32,32 @@ DISTANCES = {
 
 
 class Smoothed:
-    """The network under noise on dense attributes, and its votes."""
+    """The network under noise on dense attributes, and its votes.
 
-    def __init__(self, instance: Instance, model: Any, std: float) -> None:
+    Noise is drawn behind the first linear map W = QR, where it has the same law: ZW and GR are both Gaussian.
+    """
+
+    def __init__(self, graph: Graph, model: Any, std: float) -> None:
         self.model, self.std = model.eval(), std
-        self.edges = Edges.of(instance.graph)
-        self.x = torch.tensor(instance.graph.attributes.toarray(), dtype=torch.float32)
+        self.edges = Edges.of(graph)
+        self.x = torch.tensor(graph.attributes.toarray(), dtype=torch.float32)
+        self.factor = torch.linalg.qr(model.first.detach())[1]
         self.generator = torch.Generator().manual_seed(0)
 
     def scores(self, x: torch.Tensor) -> torch.Tensor:
-        noisy = x + self.std * torch.randn(x.shape, generator=self.generator)
-        return self.model.head(noisy @ self.model.first, self.edges)
+        return self.behind(x @ self.model.first)
+
+    def behind(self, units: torch.Tensor) -> torch.Tensor:
+        """Scores from the values behind the first map, with new noise."""
+        normal = torch.randn((len(units), len(self.factor)), generator=self.generator)
+        return self.model.head(units + self.std * (normal @ self.factor), self.edges)
 
     def votes(self, x: torch.Tensor, samples: int) -> np.ndarray:
         with torch.no_grad():
-            total = torch.zeros(len(x), self.model.n_classes)
+            total, rows = torch.zeros(len(x), self.model.n_classes), torch.arange(len(x))
+            units = x @ self.model.first
             for _ in range(samples):
-                total[torch.arange(len(x)), self.scores(x).argmax(dim=1)] += 1
+                total[rows, self.behind(units).argmax(dim=1)] += 1
         return total.numpy()
 
 
@@ -113,7 +124,9 @@ def main() -> None:
             continue
         instance = load_instance(path)
         assert instance.scale is not None
-        net = Smoothed(instance, trained_again(instance).model, float(instance.scale.std))
+        # The file of a bundle with noise behind the first map has no attributes: they are those of its dataset.
+        graph = instance.graph if instance.graph.attr_digest is None else get_dataset(instance.meta["dataset"]).graph
+        net = Smoothed(graph, trained_again(instance).model, float(instance.scale.std))
         print(f"**{name}**, {args.steps} steps, {args.samples:,} votes\n")
         print("| ε | at most, proven | lost before | changed | for certain | inside its own certificate |")
         print("|---|---|---|---|---|---|")

@@ -1,7 +1,8 @@
 """Certified labels of the bundles whose attributes are numbers: `python -m benchmarks.real [BUNDLE …]`.
 
 For each distance ε: the collective and the naive count, the best attack found beside the bound, certified accuracy of
-both and of a smoothed network that ignores edges (as recorded in the bundle), and seconds of processor time of a cold certificate.
+both and of a smoothed network that ignores edges (as recorded in the bundle), and seconds of processor time of a cold
+certificate.
 """
 
 from __future__ import annotations

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from functools import cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from benchmarks.latency import MOVES, Latency, measure
 from benchmarks.measure import spread
 from benchmarks.rows import Figure, row
-from tests.browser.server import browser
+
+if TYPE_CHECKING:
+    from benchmarks.latency import Latency
 
 
 @cache
 def citeseer() -> Latency:
+    from benchmarks.latency import MOVES, measure  # needs a browser
+    from tests.browser.server import browser
+
     with browser() as opened:
         return measure(opened, "citeseer-gcn-attr-s0", MOVES)
 

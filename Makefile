@@ -13,7 +13,7 @@ help:
 	@echo "make test         set up everything and run all tests (JOBS=2 processes)"
 	@echo "make check        lint, types, layers and the engine's tests: the inner loop"
 	@echo "make lint         ruff and mypy"
-	@echo "make bench        the table of ratios in benchmarks/RESULTS.md"
+	@echo "make bench        the page of benchmarks in benchmarks/RESULTS.md"
 	@echo "make stress         the long forms of the load, fault and fuzz tests"
 	@echo "make screenshots  pictures of every state of the dashboard into docs/images/"
 	@echo "make docs         the documentation into site/; make docs-serve shows it while you write"

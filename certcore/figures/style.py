@@ -269,10 +269,9 @@ def axis_label(key: str) -> str:
     return key
 
 
-def series_colour(index: int, dark: bool = False) -> str:
+def series_colour(index: int) -> str:
     """Colour of the index-th member of a family."""
-    colour = SERIES[index % len(SERIES)]
-    return on_background(colour, dark)
+    return SERIES[index % len(SERIES)]
 
 
 #: Colours of lines and marks on a dark page: those of the tokens, and brighter ones of the palette.

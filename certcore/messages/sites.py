@@ -8,12 +8,13 @@ import numpy as np
 
 from certcore.common.rounding import rounded_up
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, INJECT, TABLE
-from certcore.messages.registry import sentence
+from certcore.messages.registry import sentence, template
 from certcore.messages.text import (
     Piece,
     Text,
     budget_words,
     count,
+    filled,
     further,
     length,
     message,
@@ -103,25 +104,19 @@ def _named(sites: list[tuple[str, float]], number: int, lengths: bool = False) -
     return message(*parts, ", …" if number > len(sites) else "")
 
 
-@sentence("attack.nothing", "the best attack found changes nothing")
-def attack_nothing() -> Text:
-    return message("The best attack found ", strong("changes nothing"), ": no label loses its certificate by it.")
-
-
-@sentence(
-    "attack.spends",
-    "attributes are flipped in the attack found",
-    "11 attribute deletions",
-    7,
-    message("902 ×3, 703 ×3, …"),
-)
-def spends(spent: str, nodes: int, named: Text) -> Text:
-    return message("spends ", strong(spent), " at ", strong(some(nodes, "node", "nodes")), " (", named, ")")
-
-
-@sentence("attack.changes", "edges are deleted or added in the attack found", "deletes", 2, message("12 – 40, 7 – 9"))
-def changes(word: str, edges: int, named: Text) -> Text:
-    return message(f"{word} ", strong(some(edges, "edge", "edges")), " (", named, ")")
+attack_nothing = template(
+    "attack.nothing", "the best attack found changes nothing",
+    "The best attack found **changes nothing**: no label loses its certificate by it.",
+)  # fmt: skip
+spends = template(
+    "attack.spends", "attributes are flipped in the attack found",
+    "spends **{spent}** at **{nodes:node|nodes}** ({named})",
+    spent="11 attribute deletions", nodes=7, named=message("902 ×3, 703 ×3, …"),
+)  # fmt: skip
+changes = template(
+    "attack.changes", "edges are deleted or added in the attack found",
+    "{word} **{edges:edge|edges}** ({named})", word="deletes", edges=2, named=message("12 – 40, 7 – 9"),
+)  # fmt: skip
 
 
 @sentence("attack.joins", "new nodes are added in the attack found", 10, 50)
@@ -144,12 +139,10 @@ def breaks(lost: int) -> Text:
 )  # fmt: skip
 def others(lost: int, most: int) -> Text:
     if lost < most:
-        limit = strong(f"more than {some(most, 'certificate', 'certificates')}")
-        return message(
-            "No attack within these limits takes ",
-            limit,
-            f" of the labels counted here (proven); one that takes more than {count(lost)} is not ruled out.",
-        )
+        return filled(
+            "No attack within these limits takes **more than {most:certificate|certificates}** of the labels counted "
+            "here (proven); one that takes more than {lost} is not ruled out.", most=most, lost=lost,
+        )  # fmt: skip
     limit = strong("more certificates" if lost else "any certificate")
     return message("No attack within these limits takes ", limit, " of the labels counted here (proven).")
 
@@ -166,30 +159,16 @@ def nearest(number: int, margin: int, spent: bool, step: float = 0) -> Text:
     return message(start, strong(f"{count(number)} more"), " are " if number > 1 else " is ", flips, end)
 
 
-@sentence(
-    "attack.relaxed", "the relaxed adversary is shown instead of an attack", "10 attribute deletions", 36, "252.5"
-)
-def relaxed_spends(spent: str, sites: int, broken: str) -> Text:
-    return message(
-        "The relaxed adversary, which may use fractions, spends ",
-        strong(spent),
-        f" over {some(sites, 'place', 'places')} and counts ",
-        strong(f"{broken} labels"),
-        " as uncertified. It explains the bound; it is ",
-        strong("not an attack"),
-        ".",
-    )
-
-
-@sentence("attack.relaxed-nothing", "the relaxed adversary is shown instead of an attack and spends nothing")
-def relaxed_nothing() -> Text:
-    return message(
-        "The relaxed adversary ",
-        strong("spends nothing"),
-        ". It explains the bound; it is ",
-        strong("not an attack"),
-        ".",
-    )
+relaxed_spends = template(
+    "attack.relaxed", "the relaxed adversary is shown instead of an attack",
+    "The relaxed adversary, which may use fractions, spends **{spent}** over {sites:place|places} and counts "
+    "**{broken} labels** as uncertified. It explains the bound; it is **not an attack**.",
+    spent="10 attribute deletions", sites=36, broken="252.5",
+)  # fmt: skip
+relaxed_nothing = template(
+    "attack.relaxed-nothing", "the relaxed adversary is shown instead of an attack and spends nothing",
+    "The relaxed adversary **spends nothing**. It explains the bound; it is **not an attack**.",
+)  # fmt: skip
 
 
 def why_larger(attack: Reach, relaxed: Reach) -> Text:

@@ -77,6 +77,31 @@ def message(*parts: str | Piece | Text) -> Text:
     return Text(tuple(pieces), tuple(keys))
 
 
+def filled(text: str, **values: str | int | Piece | Text) -> Text:
+    """A sentence from our own words with `**strong**` parts, `` `code` `` and `{values}`.
+
+    Values are inserted as they are and never interpreted; integers get separators, and `{n:label|labels}` adds a word.
+    """
+    pieces: list[Piece | Text] = []
+    for part in re.split(r"(\*\*.+?\*\*|`.+?`)", text):
+        kind: Literal["own", "strong", "code"] = "strong" if part[:2] == "**" else "code" if part[:1] == "`" else "own"
+        own = ""
+        for k, item in enumerate(re.split(r"\{([^}]*)\}", part.strip("*`") if kind != "own" else part)):
+            value: str | int | Piece | Text = item
+            if k % 2:
+                called, _, forms = item.partition(":")
+                value = values[called]
+            if isinstance(value, Piece | Text):
+                pieces += [Piece(own, kind), value]
+                own = ""
+            elif isinstance(value, str):
+                own += value
+            else:
+                own += some(value, *forms.split("|")) if forms else count(value)
+        pieces.append(Piece(own, kind))
+    return message(*(piece for piece in pieces if isinstance(piece, Text) or piece.text))
+
+
 def strong(text: str) -> Piece:
     return Piece(text, "strong")
 

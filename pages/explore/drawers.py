@@ -90,6 +90,8 @@ class Charts:
     worth: dict[str, Any] | None = None
     model: Along | None = None
     """Attacks on the model as the budget grows; None where none is stored or they are still being read."""
+    on_ballots: FoundAttack | None = None
+    """Ballots: the attack of the present certificate changes labels in fact."""
     stale: dict[str, str] = field(default_factory=dict)
     shelves: dict[str, str] = field(default_factory=dict)
     """What the answer is shown with: its attack, curve and map, by their keys."""
@@ -97,7 +99,7 @@ class Charts:
     def changed(self, view: View) -> FoundAttack | None:
         """The largest attack on the model within the present budgets."""
         here = sweeps.position(view.threat, self.axis)
-        return None if self.model is None else self.model.at(None if here is None else int(here))
+        return self.on_ballots if self.model is None else self.model.at(here)
 
     def known(self, view: View) -> int:
         """How many targets the best attack found along the curve, within the present budget, leaves uncertified."""
@@ -134,16 +136,21 @@ def draw(
 
     @st.dialog(TITLES[name], width="medium", position="right", on_dismiss=_closed)
     def content() -> None:
-        if name == "proven":
-            headline.panel(view, result, fresh, charts.changed(view))
-        elif name == "all" and pictures:
-            _tables(view, pictures[0])
-        elif name == "film" and charts.frames is not None:
-            _film(view, charts, small)
-        elif (shown := _figures(view, name, pictures, charts)) and shown[0] is not None:
-            exports.choices(shown[0], name.removeprefix("export_"), is_dark(), beside=shown[1])
-        else:
-            st.caption("There is nothing here yet; it appears when its first numbers are computed.")
+        shown = _figures(view, name, pictures, charts)
+        ready = {"proven": fresh, "all": bool(pictures), "film": charts.frames is not None}.get(
+            name, shown[0] is not None
+        )
+        with work.drawer(ready):
+            if name == "proven":
+                headline.panel(view, result, fresh, charts.changed(view))
+            elif not ready:
+                st.caption("There is nothing here yet; it appears when its first numbers are computed.")
+            elif name == "all":
+                _tables(view, pictures[0])
+            elif name == "film":
+                _film(view, charts, small)
+            else:
+                exports.choices(shown[0], name.removeprefix("export_"), is_dark(), beside=shown[1])
 
     content()
 

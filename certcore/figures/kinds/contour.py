@@ -13,11 +13,7 @@ from certcore.common.rounding import rounded_down, rounded_up
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Figure, numbers
-from certcore.figures.geometry import (
-    cell_edges,
-    log_ticks,
-    positions,
-)
+from certcore.figures.geometry import cell_edges, log_ticks, positions
 from certcore.figures.kinds import contour_levels
 from certcore.figures.screen import ratios, whole_steps
 from certcore.figures.style import (
@@ -168,17 +164,12 @@ class ContourFigure(Figure):
         colours = colour_scale(difference)
         data, hover = cell_hover(self)
         screen.add_heatmap(
-            x=xs,
-            y=ys,
-            z=filled.T,
-            customdata=[[data[i][j] for i in range(len(data))] for j in range(len(self.y_values))],
-            zmin=low,
-            zmax=high,
-            colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
+            x=xs, y=ys, z=filled.T,
+            customdata=[[data[i][j] for i in range(len(data))] for j in range(len(self.y_values))], zmin=low,
+            zmax=high, colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
             colorbar={"title": {"text": what, "side": "right", "font": {"size": 14}}, "thickness": 14},
-            hoverongaps=False,
-            hovertemplate=hover + "<extra></extra>",
-        )
+            hoverongaps=False, hovertemplate=hover + "<extra></extra>",
+        )  # fmt: skip
         contour_levels.draw_screen(screen, self, xs, ys, dark)
         if self.marker is not None:
             x, y = self.marker
@@ -187,12 +178,7 @@ class ContourFigure(Figure):
                 y=positions(np.array([y]), self.y_log),
                 mode="markers",
                 name="current budgets",
-                marker={
-                    "symbol": "x",
-                    "size": 13,
-                    "color": VERMILLION,
-                    "line": {"color": "#FFFFFF", "width": 1.5},
-                },
+                marker={"symbol": "x", "size": 13, "color": VERMILLION, "line": {"color": "#FFFFFF", "width": 1.5}},
                 customdata=[[x, y]],
                 hovertemplate="current budgets: %{customdata[0]:,} and %{customdata[1]:,}<extra></extra>",
             )
@@ -338,27 +324,12 @@ def contour_figure(
     else:
         compared = _counts(reference.certified, reference.done if gaps else None)
     return ContourFigure(
-        x=x,
-        y=y,
-        x_values=surface.x_values,
-        y_values=surface.y_values,
-        ratio=certified / targets,
-        reference=compared / targets,
-        show=show,
-        levels=tuple(levels),
-        certified=certified,
-        reference_certified=compared,
-        bounds=_counts(_whole_bounds(surface), getattr(surface, "done", None) if gaps else None),
-        attacks=attacks,
-        targets=of,
+        x=x, y=y, x_values=surface.x_values, y_values=surface.y_values, ratio=certified / targets,
+        reference=compared / targets, show=show, levels=tuple(levels), certified=certified,
+        reference_certified=compared, bounds=int(surface.targets) - certified, attacks=attacks, targets=of,
         accuracy=accuracy_of is not None,
         **{"name": ("contours" if show == MapOf.RATIO else show) + f"-{x}-{y}", **more},
-    )
-
-
-def _whole_bounds(surface: Any) -> np.ndarray:
-    """The upper bound on the number of uncertified targets, as an integer."""
-    return int(surface.targets) - np.asarray(surface.certified)
+    )  # fmt: skip
 
 
 def _counts(counts: np.ndarray, done: np.ndarray | None) -> np.ndarray:

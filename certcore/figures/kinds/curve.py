@@ -12,14 +12,7 @@ from certcore.common.rounding import rounded_down, rounded_up
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Figure, numbers
-from certcore.figures.geometry import (
-    bracket_area,
-    line_marks,
-    log_ticks,
-    plateau,
-    positions,
-    step_band,
-)
+from certcore.figures.geometry import bracket_area, line_marks, log_ticks, plateau, positions, step_band
 from certcore.figures.kinds import curve_print
 from certcore.figures.screen import legend_only, ratios, translucent, whole_steps
 from certcore.figures.style import (
@@ -212,15 +205,10 @@ class CurveFigure(Figure):
         for names, end, y, above in curve_print.controls(self):
             x = positions(np.array([end]), self.log)[0]
             screen.add_annotation(
-                x=np.log10(x) if self.log else x,
-                y=y,
-                text="<br>".join(for_plotly(name) for name in names),
-                align="right",
-                showarrow=False,
-                xanchor="right",
-                yanchor="bottom" if above else "top",
+                x=np.log10(x) if self.log else x, y=y, text="<br>".join(for_plotly(name) for name in names),
+                align="right", showarrow=False, xanchor="right", yanchor="bottom" if above else "top",
                 font={"size": 11},
-            )
+            )  # fmt: skip
         if self.marker is not None:
             where = float(positions(np.array([self.marker]), self.log)[0])
             screen.add_vline(x=where, line={"color": on_background(BLACK, dark), "width": 1.5, "dash": "dash"})
@@ -375,12 +363,7 @@ def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:
         customdata=[[float(line.values[start]), rounded_down(float(line.ratio[start]), 4)] for line, start in starts],
         name=PLATEAU_LABEL,
         mode="markers",
-        marker={
-            "symbol": "line-ns-open",
-            "size": 16,
-            "line": {"width": 2.5},
-            "color": on_background(BLACK, dark),
-        },
+        marker={"symbol": "line-ns-open", "size": 16, "line": {"width": 2.5}, "color": on_background(BLACK, dark)},
         hovertemplate="constant from %{customdata[0]:,} on<br>"
         + f"{figure.y_label}: %{{customdata[1]}}<extra></extra>",
     )

@@ -14,10 +14,7 @@ from certcore.domain.threat import ThreatModel
 from certcore.figures import latex
 from certcore.figures.escape import clean
 from certcore.figures.figure import Figure, numbers
-from certcore.figures.geometry import (
-    front_extent,
-    staircase,
-)
+from certcore.figures.geometry import front_extent, staircase
 from certcore.figures.screen import translucent, whole_steps
 from certcore.figures.style import (
     BLACK,
@@ -101,15 +98,10 @@ class FrontFigure(Figure):
         corner = [[-left, -low]]
         area = np.concatenate([corner, outline, [[outline[-1, 0], -low]], corner])
         screen.add_scatter(
-            x=area[:, 0],
-            y=area[:, 1],
-            fill="toself",
-            fillcolor=translucent(SKY, 0.3),
-            line={"color": KINDS[Kind.COLLECTIVE].colour, "width": 2.5},
-            mode="lines",
-            name="certified budgets",
+            x=area[:, 0], y=area[:, 1], fill="toself", fillcolor=translucent(SKY, 0.3),
+            line={"color": KINDS[Kind.COLLECTIVE].colour, "width": 2.5}, mode="lines", name="certified budgets",
             hoverinfo="skip",
-        )
+        )  # fmt: skip
         screen.add_scatter(
                 x=self.points[:, 0],
                 y=self.points[:, 1],

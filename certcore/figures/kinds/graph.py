@@ -15,16 +15,7 @@ from certcore.domain.perturbations import TYPES, node_types
 from certcore.domain.scale import shown
 from certcore.figures.escape import clean, for_plotly
 from certcore.figures.figure import Cells, Figure, indices, numbers
-from certcore.figures.geometry import (
-    GRAPH_ASPECT,
-    edge_keys,
-    graph_places,
-    near,
-    remaining,
-    seen,
-    segments,
-    zoomed_in,
-)
+from certcore.figures.geometry import GRAPH_ASPECT, edge_keys, graph_places, near, remaining, seen, segments, zoomed_in
 from certcore.figures.kinds import graph_nodes, graph_sites
 from certcore.figures.style import (
     ATTACKER_LABEL,
@@ -225,8 +216,8 @@ class GraphFigure(Figure):
             name="edges",
         )
         size = float(np.clip(130 / np.sqrt(max(len(self.positions), 1)), 3, 12))
-        for look in graph_nodes.looks(self, dark):
-            add(**_screen_nodes(self, where, look, size, dark))
+        for styled in graph_nodes.styled_nodes(self, dark):
+            add(**_screen_nodes(self, where, styled, size, dark))
         for marks in graph_sites.screen_traces(self, where, dark):
             screen.add_scatter(**marks)
         for nodes, label, symbol, colour in (
@@ -304,19 +295,11 @@ def graph_figure(
     attack = {} if found is None else _attack_fields(instance, certificate, relaxed, found, state)
     state, groups = _coloured(instance, state, Palette.parse(palette, "palette"))
     return GraphFigure(
-        positions=positions_of(instance),
-        edges=instance.graph.edges,
-        state=state,
-        groups=groups,
-        palette=palette,
-        lost=lost,
-        faded=faded,
-        protected=np.asarray(certificate.threat.protected, dtype=np.int64),
-        names=instance.node_names,
-        relaxed=relaxed,
-        **attack,
+        positions=positions_of(instance), edges=instance.graph.edges, state=state, groups=groups, palette=palette,
+        lost=lost, faded=faded, protected=np.asarray(certificate.threat.protected, dtype=np.int64),
+        names=instance.node_names, relaxed=relaxed, **attack,
         **{"name": "graph-relaxed" if relaxed else "graph", **more},
-    )
+    )  # fmt: skip
 
 
 def _attack_fields(
@@ -398,9 +381,9 @@ def deleted_amounts(figure: GraphFigure) -> np.ndarray:
 
 
 def _screen_nodes(
-    figure: GraphFigure, where: np.ndarray, look: graph_nodes.Look, size: float, dark: bool
+    figure: GraphFigure, where: np.ndarray, styled: graph_nodes.StyledNodes, size: float, dark: bool
 ) -> dict[str, Any]:
-    members, label = look.members, for_plotly(look.label)
+    members, label = styled.members, for_plotly(styled.label)
     label = label.split(" (")[0] if figure.relaxed else label
     names = [for_plotly(figure.names[i]) if figure.names is not None else str(i) for i in members.tolist()]
     data: list[list[Any]] = [[i, text] for i, text in zip(members.tolist(), names)]
@@ -410,27 +393,27 @@ def _screen_nodes(
             amount = f"{spent:.3g}" if figure.step else rounded_up(spent)
             row.append(f"{int(spent):,}" if spent == int(spent) else amount)
         hover += f"<br>{'moved by' if figure.step else 'flips at this node'}: %{{customdata[2]}}"
-    if look.step:
+    if styled.step:
         for row, margin in zip(data, figure.margin[members].tolist()):  # type: ignore[index]
             row.append("no number of" if margin < 0 else graph_nodes.margin_text(int(margin), figure.step))
         more = "distance" if figure.step else "flips"
         hover += f"<br>further {more} that can leave it uncertified: %{{customdata[{2 + (figure.spent is not None)}]}}"
-        label = f"{label}, {look.step}"
+        label = f"{label}, {styled.step}"
     return {
         "x": where[members, 0],
         "y": where[members, 1],
         "mode": "markers",
         "marker": {
-            "color": on_background(look.colour, dark),
-            "symbol": look.marker.screen,
-            "size": size * look.scale,
+            "color": on_background(styled.colour, dark),
+            "symbol": styled.marker.screen,
+            "size": size * styled.scale,
             "line": {
-                "width": 1.8 if look.outline else 0.5,
-                "color": look.outline or ("#0E1117" if dark else "#FFFFFF"),
+                "width": 1.8 if styled.outline else 0.5,
+                "color": styled.outline or ("#0E1117" if dark else "#FFFFFF"),
             },
         },
-        "name": look.entry or f"{label} ({len(members):,})",
-        "showlegend": bool(look.label),
+        "name": styled.entry or f"{label} ({len(members):,})",
+        "showlegend": bool(styled.label),
         "customdata": data,
         "hovertemplate": hover + "<extra></extra>",
         "unselected": {"marker": {"opacity": 1}},

@@ -41,7 +41,7 @@ _FADED = "#E4E7EB"
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class StyledNodes:
     """Nodes of one style, and their legend entry (empty if another entry covers them)."""
 
     members: np.ndarray
@@ -56,13 +56,15 @@ class Look:
     """For nodes coloured by margin: their margin in words."""
 
 
-def looks(figure: GraphFigure, dark: bool = False) -> list[Look]:
+def styled_nodes(figure: GraphFigure, dark: bool = False) -> list[StyledNodes]:
     """Groups of nodes in drawing order, the most important last."""
-    found: list[Look] = []
+    found: list[StyledNodes] = []
     faded = np.zeros(len(figure.state), dtype=bool)
     if figure.faded is not None and len(figure.faded):
         faded[figure.faded] = True
-        found.append(Look(np.flatnonzero(faded), "", "#2A2F37" if dark else _FADED, _CIRCLE, 0.7, "", len(STATES)))
+        found.append(
+            StyledNodes(np.flatnonzero(faded), "", "#2A2F37" if dark else _FADED, _CIRCLE, 0.7, "", len(STATES))
+        )
     for group, name in enumerate(figure.groups):
         members = np.flatnonzero((figure.state == group) & ~faded)
         if not len(members):
@@ -70,23 +72,23 @@ def looks(figure: GraphFigure, dark: bool = False) -> list[Look]:
         if not figure.by_state:
             style = _group_style(figure, group, name)
             entry = f"{clean(style.label, 40)} ({len(members):,})"
-            found.append(Look(members, style.label, style.colour, style.marker, style.scale, entry, group))
+            found.append(StyledNodes(members, style.label, style.colour, style.marker, style.scale, entry, group))
             continue
         style = STATES[name]
         if figure.margin is not None and name in _KEPT:
             found += _graded(figure, members, style, group, dark)
         elif figure.broken is None or name not in (TargetState.PARTLY, TargetState.LOST):
             entry = f"{clean(style.label, 40)} ({len(members):,})"
-            found.append(Look(members, style.label, style.colour, style.marker, style.scale, entry, group))
+            found.append(StyledNodes(members, style.label, style.colour, style.marker, style.scale, entry, group))
     if figure.broken is not None:
         found += _shares(figure.broken, np.flatnonzero((figure.broken > NOTHING) & ~faded))
     elif figure.lost is not None and not figure.by_state:  # framed, on top of the other colours
         # The class colours include the colour of lost nodes, so the frame is black there.
         frame = on_background(BLACK, dark) if figure.palette == Palette.CLASS else LOST_COLOUR
         found += [
-            Look(both, _LOST.label, look.colour, _LOST.marker, _LOST.scale, "", look.group, frame)
-            for look in list(found)
-            if len(both := np.intersect1d(look.members, figure.lost))
+            StyledNodes(both, _LOST.label, styled.colour, _LOST.marker, _LOST.scale, "", styled.group, frame)
+            for styled in list(found)
+            if len(both := np.intersect1d(styled.members, figure.lost))
         ]
     return found
 
@@ -97,7 +99,7 @@ def _group_style(figure: GraphFigure, group: int, name: str) -> StateStyle:
     return StateStyle(name, series_colour(group), series_marker(group), 1.0)
 
 
-def _graded(figure: GraphFigure, members: np.ndarray, style: StateStyle, group: int, dark: bool) -> list[Look]:
+def _graded(figure: GraphFigure, members: np.ndarray, style: StateStyle, group: int, dark: bool) -> list[StyledNodes]:
     """Targets that keep their certificate, by margin, the smallest margin on top."""
     assert figure.margin is not None
     if figure.palette == Palette.MARGIN:
@@ -106,13 +108,13 @@ def _graded(figure: GraphFigure, members: np.ndarray, style: StateStyle, group: 
         step, tones = closeness(figure.margin[members]), _close_scale(dark, figure.step)
     scale = 1.0 if figure.palette == Palette.MARGIN else style.scale
     return [
-        Look(here, style.label, tones[k][0], _CIRCLE, scale, "", group, step=tones[k][1])
+        StyledNodes(here, style.label, tones[k][0], _CIRCLE, scale, "", group, step=tones[k][1])
         for k in range(len(tones) - 1, -1, -1)
         if len(here := members[step == k])
     ]
 
 
-def _shares(broken: np.ndarray, members: np.ndarray) -> list[Look]:
+def _shares(broken: np.ndarray, members: np.ndarray) -> list[StyledNodes]:
     """Targets by the fraction by which the relaxed adversary breaks them, fully broken ones on top."""
     tones, label = SHARES[1:], TargetState.PARTLY
     step = np.clip(np.ceil(broken[members] * len(tones) - NOTHING).astype(np.int64) - 1, 0, len(tones) - 1)
@@ -121,7 +123,7 @@ def _shares(broken: np.ndarray, members: np.ndarray) -> list[Look]:
         here = members[step == k]
         text = f"broken by a fraction u of {k / len(tones):g} to {(k + 1) / len(tones):g} ({len(here):,})"
         if len(here):
-            found.append(Look(here, label, tone, _LOST.marker, 1.2 + 0.1 * k, text, _STATE_NUMBER[label]))
+            found.append(StyledNodes(here, label, tone, _LOST.marker, 1.2 + 0.1 * k, text, _STATE_NUMBER[label]))
     return found
 
 
@@ -207,19 +209,19 @@ class Entry:
 
 def entries(figure: GraphFigure) -> list[Entry]:
     """The legend of the nodes, lost ones first."""
-    found = looks(figure)
-    broken = [look.label in (TargetState.LOST, TargetState.PARTLY) for look in found]
+    found = styled_nodes(figure)
+    broken = [styled.label in (TargetState.LOST, TargetState.PARTLY) for styled in found]
     first, rest = (
         [
-            Entry(look.colour, look.marker, look.entry)
-            for look, one in zip(found, broken)
-            if look.entry and one == wanted
+            Entry(styled.colour, styled.marker, styled.entry)
+            for styled, one in zip(found, broken)
+            if styled.entry and one == wanted
         ]
         for wanted in (True, False)
     )
-    framed = [look for look in found if look.outline]
+    framed = [styled for styled in found if styled.outline]
     if framed:
-        number = sum(len(look.members) for look in framed)
+        number = sum(len(styled.members) for styled in framed)
         first = [Entry("#FFFFFF", _LOST.marker, f"{_LOST.label} ({number:,})", framed[0].outline)]
     return first + [Entry(colour, _CIRCLE, text) for colour, text in steps(figure)] + rest
 
@@ -227,20 +229,13 @@ def entries(figure: GraphFigure) -> list[Entry]:
 def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, size: float) -> list[Any]:
     """Draw the nodes on a printed graph; returns their legend entries."""
     thin = 0.15 if len(figure.positions) < 1000 else 0
-    for k, look in enumerate(looks(figure)):
-        x, y = where[look.members][seen(where[look.members])].T
+    for k, styled in enumerate(styled_nodes(figure)):
+        x, y = where[styled.members][seen(where[styled.members])].T
         axes.plot(
-            x,
-            y,
-            linestyle="",
-            marker=look.marker.print,
-            markersize=np.sqrt(size) * look.scale,
-            color=look.colour,
-            markeredgewidth=0.6 if look.outline else thin,
-            markeredgecolor=look.outline or "white",
-            zorder=3 + 0.1 * k,
-            gid=f"nodes-{look.group}",
-        )
+            x, y, linestyle="", marker=styled.marker.print, markersize=np.sqrt(size) * styled.scale,
+            color=styled.colour, markeredgewidth=0.6 if styled.outline else thin,
+            markeredgecolor=styled.outline or "white", zorder=3 + 0.1 * k, gid=f"nodes-{styled.group}",
+        )  # fmt: skip
     return [
         sheet.sample(
             linestyle="", marker=entry.marker.print, color=entry.colour, markersize=5,

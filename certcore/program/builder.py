@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.errors import InputError
 from certcore.common.memory import check_memory
 from certcore.domain.perturbations import ADJ_DEL, TABLE, TYPES, node_types
 from certcore.program.field_capacity import FieldCapacity, attribute_supply, edge_supply
@@ -217,11 +218,13 @@ class Builder:
         row, count = points.group[need], len(self.groups)
         if self.relaxation.has_indicators:
             inside, row, count = inside[points.group[need]], np.arange(len(need)), len(need)
-        self.blocks.add(
+        weights = -1 if self.unit == 1 else -inside.data.astype(np.int64)
+        owner = np.repeat(np.arange(count, dtype=np.int32), np.diff(inside.indptr))
+        self.blocks.add(  # in the order of the columns, so that nothing has to be sorted
             f"field{k}",
             np.zeros(count),
+            (owner, flips.astype(np.int32)[inside.indices], weights),
             (row, self.point_columns[need], points.amount[need, k] * self.unit),
-            (np.repeat(np.arange(count), np.diff(inside.indptr)), flips[inside.indices], -inside.data.astype(np.int64)),
         )
 
     def _choose_rows(self) -> None:
@@ -292,16 +295,19 @@ class _RowBlocks:
     def add(self, name: str, rhs: np.ndarray, *entries: Entries) -> None:
         self.slices[name] = slice(self.count, self.count + len(rhs))
         for rows, columns, values in entries:
-            rows = np.asarray(rows, dtype=np.int64)
+            rows = np.asarray(rows, dtype=np.int32)
             data = np.broadcast_to(np.asarray(values, dtype=np.int64), rows.shape)
-            self.parts.append((rows + self.count, np.asarray(columns, dtype=np.int64), data))
+            self.parts.append((rows + np.int32(self.count), np.asarray(columns, dtype=np.int32), data))
         self.rhs.append(np.asarray(rhs, dtype=np.int64))
         self.count += len(rhs)
 
     def finish(self, n_columns: int) -> tuple[sp.csr_array, np.ndarray]:
-        narrow = np.int32 if max(self.count, n_columns) < 2**31 else np.int64
-        rows, columns = (np.concatenate([part[i] for part in self.parts], dtype=narrow) for i in range(2))
-        data = np.concatenate([part[2] for part in self.parts])
+        if max(self.count, n_columns) >= 2**31:  # rows and columns are numbered by 32 bits, as in HiGHS
+            raise InputError(
+                f"the program has {self.count:,} rows and {n_columns:,} columns; expected fewer than 2^31, so give "
+                "fewer targets or fewer types"
+            )
+        rows, columns, data = (np.concatenate([part[i] for part in self.parts]) for i in range(3))
         matrix = sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(self.count, n_columns)))
         matrix.sort_indices()
         return matrix, np.concatenate(self.rhs)

@@ -98,13 +98,15 @@ def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
     smallest[filled] = np.minimum.reduceat(rank[by_site.indices], by_site.indptr[filled]) % width
     smallest = smallest[sites]
     lengths = row_sizes[smallest]
-    left = np.repeat(sites, lengths)
+    left = np.repeat(sites.astype(influence.indices.dtype), lengths)
     right = influence.indices[ranges(influence.indptr[smallest], lengths)]
-    possible = keep[right] & (left != right)
-    # A dominating site has a larger total weight, or is the first of two equal sites.
+    # A dominating site has a larger total weight, or is the first of two equal sites; sites that are not allowed are
+    # last.
     total = sizes if (by_site.data == 1).all() else np.asarray(by_site.sum(axis=1))
-    larger = (total[right] > total[left]) | ((total[right] == total[left]) & (right < left))
-    left, right = left[possible & larger], right[possible & larger]
+    place = np.empty(len(sizes), dtype=influence.indices.dtype)
+    place[np.argsort(np.where(keep, -total.astype(np.int64), 1), kind="stable")] = np.arange(len(sizes))
+    larger = place[right] < place[left]
+    left, right = left[larger], right[larger]
     # Signatures of 256 bits rule out most pairs: each group sets one bit, so a subset sets a subset of the bits.
     for signature in _signatures(by_site):
         stays = (signature[left] & ~signature[right]) == 0

@@ -45,7 +45,7 @@ def spread(values: list[float]) -> str:
     return f"median {middle:,.0f} ms (10 % {low:,.0f}, 90 % {high:,.0f}, largest {most:,.0f})"
 
 
-def machine() -> str:
+def machine(*, load: bool = True) -> str:
     name = platform.processor() or platform.machine()
     try:
         with open("/proc/cpuinfo", encoding="utf-8") as lines:
@@ -53,8 +53,8 @@ def machine() -> str:
     except OSError:
         pass
     packages = ", ".join(f"{p} {version(p)}" for p in ("highspy", "numpy", "scipy", "cvxpy"))
-    load = ", ".join(f"{x:.1f}" for x in os.getloadavg())
-    return f"{name}, {os.cpu_count()} cores, load {load}; Python {platform.python_version()}, {packages}"
+    busy = ", load " + ", ".join(f"{x:.1f}" for x in os.getloadavg()) if load else ""
+    return f"{name}, {os.cpu_count()} cores{busy}; Python {platform.python_version()}, {packages}"
 
 
 def write_block(path: Path, heading: str, name: str, body: str) -> None:
@@ -98,26 +98,3 @@ class Report:
     def note(self, text: str) -> None:
         self.notes.append(text)
         print(f"  {text}", flush=True)
-
-    def markdown(self, command: str) -> str:
-        head = ("", "ours", "reference", "ratio", "asked for")
-        lines = [
-            "# Benchmarks",
-            "",
-            f"`{command}`, {time.strftime('%Y-%m-%d')}. {machine()}.",
-            "",
-            "Times are processor seconds of one process, so that other work on the machine does not count; where a",
-            "person waits, the distribution is given. The reference is the paper's program in CVXPY",
-            "(`benchmarks/reference.py`): built once, budgets as parameters, solved by the same HiGHS; its compilation",
-            "is not counted, and each of its solves stands alone, as when the speed was asked for (0.9 s a point, tens",
-            "of seconds a cell); rows marked “reference warm” let CVXPY start from its last solution. Ours includes",
-            "building the program, solving, and the exact verification of every answer.",
-            "",
-            "| " + " | ".join(head) + " |",
-            "|" + "---|" * len(head),
-            *("| " + " | ".join(row) + " |" for row in self.rows),
-            "",
-            *(f"- {note}" for note in self.notes),
-            "",
-        ]
-        return "\n".join(lines)

@@ -304,9 +304,9 @@ def table() -> str:
         )
         if task.method != "random":
             kept[task.bundle, task.kind] = task
-    for place, task in kept.items():
+    for key, task in kept.items():
         proven = {budget: _open(task, budget) for budget in COMPARED}
-        for method, found in ({"not proven": proven} | seen[place]).items():
+        for method, found in ({"not proven": proven} | seen[key]).items():
             cells = [f"{found[budget]:,}" if budget in found else "not tried" for budget in COMPARED]
             first = method == "not proven"
             about = [task.bundle, _attacker(task), f"{len(np.asarray(task.instance.targets)):,}"] if first else [""] * 3

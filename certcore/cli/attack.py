@@ -9,16 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.cli.options import (
-    add_instance,
-    add_json,
-    add_threat,
-    natural,
-    print_json,
-    read_instance,
-    seconds,
-    threat_of,
-)
+from certcore.cli.options import add_instance, add_json, add_threat, answer, natural, read_instance, seconds, threat_of
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.common.files import require_writable
@@ -76,11 +67,11 @@ def run(args: argparse.Namespace) -> int:
         require_file(args.model, "a model written by `certcore train`", suffix=".safetensors")
     bar = ProgressBar("attack", sum(threat.budgets), unit="flips and units")
     # If another program calls this, its own arguments are not a certcore command.
-    told: dict[str, Any] = {"command": command_of(sys.argv[1:])} if sys.argv[1:2] == ["attack"] else {}
+    provenance: dict[str, Any] = {"command": command_of(sys.argv[1:])} if sys.argv[1:2] == ["attack"] else {}
 
     def keep(attack: ModelAttack) -> None:
         if output is not None:
-            attack.meta.update(told)
+            attack.meta.update(provenance)
             save_attack(output, attack)
 
     attack, _ = run_beside(
@@ -92,13 +83,7 @@ def run(args: argparse.Namespace) -> int:
     )  # fmt: skip
     keep(attack)
     report = attack_report(attack, instance, args)
-    if args.json:
-        print_json(report)
-    else:
-        print("\n".join(_lines(report)))
-        if output is not None:
-            print(f"wrote {output}")
-    return 0
+    return answer(args, report, *_lines(report), *([] if output is None else [f"wrote {output}"]))
 
 
 def _output(args: argparse.Namespace) -> Path | None:

@@ -99,8 +99,8 @@ def run(args: argparse.Namespace) -> int:
         print(_words(instance, certificate, None if before is None else len(before), verbose=args.verbose))
         print(f"on the model      {messages.changed_words(found, None if before is None else len(before))}")
         if before is not None:
-            told = messages.certified_accuracy(instance, threat, certificate.verified_certified, before)
-            print(f"accuracy          {told}")
+            sentence = messages.certified_accuracy(instance, threat, certificate.verified_certified, before)
+            print(f"accuracy          {sentence}")
     return 0
 
 
@@ -143,10 +143,7 @@ def _words(instance: Instance, c: Certificate, of: int | None, *, verbose: bool)
     ]
     if c.unproven:
         lines.append(f"solver's claim     {c.certified:,} ({share_down(c.certified, whole, 2)}), not verified")
-    lines += [
-        f"naive             {c.naive_certified:,}",
-        f"left uncertified  {messages.limit_words(c)}",
-    ]
+    lines += [f"naive             {c.naive_certified:,}", f"left uncertified  {messages.limit_words(c)}"]
     if c.attack_found is not None:
         lines.append(
             f"best attack found leaves {c.attack_found:,} uncertified (integer, replayed on the base certificates)"

@@ -6,7 +6,7 @@ import argparse
 import threading
 from typing import Any
 
-from certcore.cli.options import add_instance, add_json, natural, print_json, read_instance
+from certcore.cli.options import add_instance, add_json, answer, natural, read_instance
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
@@ -58,10 +58,8 @@ def run(args: argparse.Namespace) -> int:
             for level in recount(attack, victim, instance, args.seed, threading.Event())
         ]
     accepted = not any(level["wrong"] for level in levels)
-    if args.json:
-        print_json({"accepted": accepted, "levels": levels})
-    else:
-        print(f"{'accepted' if accepted else 'rejected'}: new samples {'agree' if accepted else 'disagree'}")
-        for level in levels:
-            print(f"  {level['words']}: {level['changed']:,} changed, {level['recounted']:,} counted again")
+    lines = [f"{'accepted' if accepted else 'rejected'}: new samples {'agree' if accepted else 'disagree'}"]
+    for level in levels:
+        lines.append(f"  {level['words']}: {level['changed']:,} changed, {level['recounted']:,} counted again")
+    answer(args, {"accepted": accepted, "levels": levels}, *lines)
     return 0 if accepted else 1

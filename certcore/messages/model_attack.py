@@ -7,7 +7,7 @@ from fractions import Fraction
 
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import percent_up
-from certcore.messages.registry import sentence
+from certcore.messages.registry import sentence, template
 from certcore.messages.short import changes
 from certcore.messages.text import Text, count, message, some, strong
 from certcore.model_attack.stored import FoundAttack
@@ -63,13 +63,14 @@ def how_sure(found: FoundAttack) -> str:
     "69.0 %", others=((1, 9, "2 flips", "for certain: the prediction differs", ""),),
 )  # fmt: skip
 def changed(labels: int, targets: int, spent: str, sure: str, accuracy: str) -> Text:
-    told = f" Accuracy under this attack: {accuracy} at most." if accuracy else ""
+    accuracy_text = f" Accuracy under this attack: {accuracy} at most." if accuracy else ""
     return message(
         f"An attack found with {spent} changes ", strong(f"{labels:,} of {targets:,} labels"),
-        f" of the model in fact ({sure}). It is what was found: there may be worse ones.{told}",
+        f" of the model in fact ({sure}). It is what was found: there may be worse ones.{accuracy_text}",
     )  # fmt: skip
 
 
-@sentence("attack.not_tried", "no attack on the model was tried that this attacker can make")
-def untried() -> Text:
-    return message("No attack on the model was tried within these limits: how many labels change in fact is not known.")
+untried = template(
+    "attack.not_tried", "no attack on the model was tried that this attacker can make",
+    "No attack on the model was tried within these limits: how many labels change in fact is not known.",
+)  # fmt: skip

@@ -33,8 +33,8 @@ def _certificate(certificate: Certificate) -> str:
     of = None if certificate.instance is None else _asked(certificate.instance, certificate.threat.targets)
     said = [messages.summary(certificate, of).html]
     if certificate.instance is not None:
-        told = messages.guarantee(certificate.instance, certificate, of)
-        said = [told.html, *(remark.html for remark in messages.remarks(certificate.instance, certificate.threat))]
+        sentence = messages.guarantee(certificate.instance, certificate, of)
+        said = [sentence.html, *(remark.html for remark in messages.remarks(certificate.instance, certificate.threat))]
     between, meaning = messages.bracket(certificate)
     rows = [
         (
@@ -101,8 +101,8 @@ def _instance(instance: Instance) -> str:
     accuracy = instance.meta.get("accuracy")
     if isinstance(accuracy, dict):
         rows.append(("accuracy in its file", ", ".join(f"{key} {_short(value)}" for key, value in accuracy.items())))
-    told = [instance.meta[key] for key in ("dataset", "model") if key in instance.meta]
-    name = " · ".join(html.escape(plain(value)) for value in told)
+    values = [instance.meta[key] for key in ("dataset", "model") if key in instance.meta]
+    name = " · ".join(html.escape(plain(value)) for value in values)
     line = "Ready to be certified: <code>certcore.certify(instance, attr_del=10)</code>"
     return _card(f"Instance {name}" if name else "Instance", [line], "", rows)
 

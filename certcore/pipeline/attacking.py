@@ -158,14 +158,14 @@ def network_victim(model: NodeClassifier, instance: Instance, digest: str) -> Vi
 def _moved_victim(model: NodeClassifier, instance: Instance, noise: Noise, digest: str) -> Victim:
     """A network under Gaussian noise, drawn where the base certificate says."""
     from certcore.model_attack.victim import MovedVictim
-    from certcore.pipeline.moved import Place, network_under
+    from certcore.pipeline.moved import NoiseAt, network_under
     from certcore.votes.first_map import FINE
 
     base = instance.base
     assert isinstance(base, GaussianBase)
     if base.offsets is None:
         return MovedVictim(model, noise, digest)
-    moved, rest = network_under(model, instance.graph, Noise(noise.theta, noise.attr_std), Place.FIRST_MAP)
+    moved, rest = network_under(model, instance.graph, Noise(noise.theta, noise.attr_std), NoiseAt.FIRST_MAP)
     assert moved.cut is not None
     return MovedVictim(rest, noise, digest, moved.cut.orthogonal / FINE)
 

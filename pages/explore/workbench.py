@@ -44,7 +44,9 @@ PICTURE = True
 FIRST_PATIENCE = 0.25
 #: States in the address; their former names still open what they meant.
 CHOICES = [member.name.lower() for member in TargetState]
-COLOURS = {"state": "what happens", "margin": "flips away", "class": "class", "correct": "right or wrong"}
+#: The views on whose edges progress is shown.
+PLACES = ("answer", "stage", "curve", "contour")
+COLOURS = {"state": "what happens", "margin": "how far away", "class": "class", "correct": "right or wrong"}
 SHOW = {
     "attack": "Attack found",
     "model": "Attack on the model",
@@ -93,6 +95,16 @@ class Now:
         if task is not None and task.running:
             self.waits.append((where, task))
 
+    @property
+    def told(self) -> str:
+        """What is waited for, as a name that news about it bear."""
+        return repr([(where, task.slot, task.job and task.job.created) for where, task in self.waits])
+
+    def tell(self) -> None:
+        """How far everything is by now, also while an open drawer keeps the page from running again."""
+        shares = work.shares(self.waits, PLACES, seen=True)
+        canvas.put("progress", {"key": f"{self.told}{shares}", "waits": self.told, "shares": shares})
+
 
 def draw(view: View) -> None:
     """The whole screen."""
@@ -130,7 +142,8 @@ def draw(view: View) -> None:
         "adversary": st.session_state["adversary"] if model is not None else "",
         "shelves": charts.shelves,
         "stale": {"graph": "", "curve": "", "map": ""} | stale,
-        "progress": work.shares(now.waits, ("answer", "stage", "curve", "contour")),
+        "progress": work.shares(now.waits, PLACES),
+        "waits": now.told,
     }
     axes = {name: film.AXES[name].capitalize() for name in [*state.covered(view.instance), "sigma"]}
     axes = {axis: film.AXES[axis].capitalize()} | axes
@@ -140,7 +153,7 @@ def draw(view: View) -> None:
     _more(view, now.result)
     _act(view, event)
     drawers.draw(view, now.result, now.fresh, pictures, charts, small)
-    work.watch_all(now.waits)
+    work.watch_all(now.waits, now.tell)
 
 
 def _answer(view: View, patience: float) -> Now:

@@ -13,7 +13,7 @@ help:
 	@echo "make test         set up everything and run all tests (JOBS=2 processes)"
 	@echo "make check        lint, types, layers and the engine's tests: the inner loop"
 	@echo "make lint         ruff and mypy"
-	@echo "make bench        the table of ratios in benchmarks/RESULTS.md"
+	@echo "make bench        the page of benchmarks in benchmarks/RESULTS.md"
 	@echo "make stress         the long forms of the load, fault and fuzz tests"
 	@echo "make screenshots  pictures of every state of the dashboard into docs/images/"
 	@echo "make docs         the documentation into site/; make docs-serve shows it while you write"
@@ -63,9 +63,10 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reor
 test: $(VENV)/.dev browser
 	$(PYTEST)
 
-# The inner loop: lint, types, the layers of the engine and what it computes. Graphs of PubMed's size wait for `make test`.
+# The inner loop: lint, types, the layers of the engine and what it computes. What takes longer than a few seconds, and
+# graphs of PubMed's size, wait for `make test`.
 check: lint
-	$(PYTEST) -q tests/engine tests/messages --ignore tests/engine/test_engine_large.py
+	$(PYTEST) -q -m "not slow" tests/engine tests/messages --ignore tests/engine/test_engine_large.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

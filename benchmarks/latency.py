@@ -11,6 +11,7 @@ import argparse
 import contextlib
 import os
 import time
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -59,7 +60,31 @@ def told(values: list[float], digits: int = 2) -> str:
     return f"{middle:.{digits}f} ({low:.{digits}f} … {high:.{digits}f}, {len(values)} times)"
 
 
-def measure(opened: Any, name: str, moves: list[tuple[str, str]]) -> dict[str, str]:
+@dataclass(frozen=True)
+class Latency:
+    """Seconds on the wall: three since the start of the server, then of each frame of a drag and each release."""
+
+    healthy: float
+    graph: float
+    number: float
+    frames: list[float]
+    waits: list[float]
+
+    def lines(self) -> dict[str, str]:
+        """The table's column."""
+        found = {
+            "server answers after start, s": f"{self.healthy:.1f}",
+            "graph on the screen after start, s": f"{self.graph:.1f}",
+            "first number after start, s": f"{self.number:.1f}",
+            "graph before number, ratio": f"{self.number / self.graph:.2f}×",
+        }
+        if self.waits:
+            found["release → number, s"] = told(self.waits)
+        frames = [1000 * frame for frame in self.frames]
+        return found | {"a frame of a drag, ms": told(frames, 1), "frames a second": f"{1000 / np.median(frames):.0f}"}
+
+
+def measure(opened: Any, name: str, moves: list[tuple[str, str]]) -> Latency:
     started = time.monotonic()
     with dashboard() as address:
         healthy = time.monotonic() - started
@@ -77,15 +102,7 @@ def measure(opened: Any, name: str, moves: list[tuple[str, str]]) -> dict[str, s
         for key, button in moves:
             waits.append(move(page, key, button))
             page.wait_for_timeout(1500)
-    found = {
-        "server answers after start, s": f"{healthy:.1f}",
-        "graph on the screen after start, s": f"{graph:.1f}",
-        "first number after start, s": f"{number:.1f}",
-        "graph before number, ratio": f"{number / graph:.2f}×",
-    }
-    if waits:
-        found["release → number, s"] = told(waits)
-    return found | {"a frame of a drag, ms": told(frames, 1), "frames a second": f"{1000 / np.median(frames):.0f}"}
+    return Latency(healthy, graph, number, [frame / 1000 for frame in frames], waits)
 
 
 def main() -> None:
@@ -95,7 +112,7 @@ def main() -> None:
     args = parser.parse_args()
     load = os.getloadavg()[0]
     with browser() as opened:
-        found = {name: measure(opened, name, MOVES if k == 0 else []) for k, name in enumerate(args.instance)}
+        found = {name: measure(opened, name, MOVES if k == 0 else []).lines() for k, name in enumerate(args.instance)}
     rows = dict.fromkeys(row for one in found.values() for row in one)
     lines = [f"| | {' | '.join(found)} |", "|---" * (len(found) + 1) + "|"]
     lines += [f"| {row} | {' | '.join(one.get(row, '–') for one in found.values())} |" for row in rows]

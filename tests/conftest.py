@@ -22,14 +22,13 @@ settings.register_profile("ci", derandomize=True, deadline=None, suppress_health
 settings.register_profile("explore", deadline=None, max_examples=2000, suppress_health_check=list(HealthCheck))
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 
-#: Files that take longest, in this order (65 to 13 processor seconds). They come first, those of `browser` before all,
+#: Files that take longest, in this order (64 to 10 processor seconds). They come first, those of `browser` before all,
 #: so that no process is left alone with one of them at the end.
 LONG = (
-    "net_numbers", "oracle_walk",
-    "checker_agrees", "engine_large", "pages_controls", "hardening_server", "checker_files",
-    "docs_commands", "engine_strong", "net_files", "votes_run", "export_report", "docs_examples", "checker_ballots",
-    "pipeline_smooth", "votes_identity", "models_training", "export_formats", "hardening_faults", "engine_certify",
-    "pages_again", "pages_open",
+    "hardening_server", "net_numbers", "pages_controls", "docs_commands", "oracle_walk", "engine_large", "pages_again",
+    "checker_files", "votes_run", "docs_examples", "checker_agrees", "pipeline_architectures", "engine_strong",
+    "export_report", "export_pages", "pages_model_attack", "export_formats", "figures_print", "pages_links",
+    "engine_certify", "hardening_faults", "models_training", "pipeline_smooth", "docs_plugin", "pages_compare",
 )  # fmt: skip
 
 #: Folders about what people see and keep. How good an attack is found is not their subject: that is asked of the

@@ -18,8 +18,9 @@ L2 = TYPES.index("attr_l2")
 #: COMPARED: number of votes by which attacks are compared.
 #: EVERY: steps between two comparisons.
 STEPS, COMPARED, EVERY = 60, 256, 10
-#: Rows whose squared moves together are less than this share of all are not moved: each costs a unit by rounding.
-DUST = 1e-3
+#: Rows are rounded up to whole units, so short moves are left out: rows whose squares together are less than the share
+#: DUST of all, and those beyond one row per PER_ROW units of the budget.
+DUST, PER_ROW = 1e-3, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,8 +69,10 @@ class Ball:
         squares = (moves**2).sum(axis=1)
         order = np.argsort(squares)
         dust = order[np.cumsum(squares[order]) < DUST * squares.sum()]
-        moves = moves.copy()
-        moves[dust] = 0.0
+        few = order[: max(0, len(order) - max(1, self.budget // PER_ROW))]
+        moves, before = moves.copy(), squares.sum()
+        moves[np.concatenate([dust, few])] = 0.0
+        moves *= np.sqrt(before / max((moves**2).sum(), 1e-30))
         scale = self.problem.instance.scale
         assert scale is not None
         for _ in range(60):

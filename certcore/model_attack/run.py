@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 
 #: Budgets of nested attacks, as far as they are below the requested one.
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-#: MOST_STEPS: gradient steps of a single level without a time limit.
-#: NESTED_STEPS: gradient steps of each of several levels without a time limit.
-MOST_STEPS, NESTED_STEPS = 150, 40
+#: Settings of the search for a single level, and for each of several; chosen on citeseer-gcn-attr-s1.
+SINGLE: dict[str, Any] = {"most_steps": 150, "rounds": 12, "swap_width": 0.1}
+NESTED: dict[str, Any] = {"most_steps": 40}
 #: Samples counted between two checks of the clock and of cancellation.
 _CHUNK = 500
 
@@ -84,7 +84,7 @@ def run_attack(
     samples = 1 if victim.plain else options.samples
     search = Search(
         problem, victim, options.seed, margin=min(0.2, 4.5 / math.sqrt(samples)), cancel=cancel or threading.Event(),
-        progress=progress, most_steps=NESTED_STEPS if options.nested else MOST_STEPS,
+        progress=progress, **(NESTED if options.nested else SINGLE),
     )  # fmt: skip
     levels = [] if start is None else list(_resumable(start, instance, victim, options, problem, search))
     _same_model(victim, instance, options.seed)

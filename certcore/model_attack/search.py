@@ -45,6 +45,10 @@ class Search:
     gradients_per_step: int = 16
     most_steps: int = 150
     """Gradient steps at one level, if there is no time limit."""
+    rounds: int = 6
+    """Rounds of swaps at one level, if there is no time limit."""
+    swap_width: float = 1.0
+    """Largest width of the sigmoid while flips are swapped: a narrow one prefers labels that nearly change."""
     margin: float = 0.03
     """Required lead of another class in shares of votes, so that the final test finds it significant."""
     cancel: threading.Event = field(default_factory=threading.Event)

@@ -3,9 +3,9 @@
 Upper bounds: the dual values of each solved cell give a proven bound at every cell (`verify/cells.py`), and a bound at
 larger values holds at smaller ones. Lower estimates: a solution of one cell is feasible at all larger cells. A convex
 combination of solutions is feasible wherever the budgets suffice, without the points that are not reachable there. This
-uses the concavity of the optimum within one range of right-hand sides. In addition, the points of each group are
-re-optimised for the flips in its field. The lower estimate is floating-point: it decides what is solved and is never a
-bound.
+uses the concavity of the optimum within one range of right-hand sides. In addition, the flips of a combination are
+scaled to the budgets, and each group uses the best points for the flips in its field. The lower estimate is
+floating-point: it decides what is solved and is never a bound.
 """
 
 from __future__ import annotations
@@ -143,12 +143,15 @@ class Gaps:
             if not new:
                 return self._upwards(cell, gaps)
             self._looked[cell] = {tuple(shares.items()) for shares in best}
-            self._raise(cell, max(self._chosen_again(self.on, cell, shares) for shares in new))
+            for shares in new:
+                self._raise(cell, self._chosen_again(self.on, cell, shares))
+                if self.counts[cell] <= tolerance:
+                    break
 
     def _upwards(self, cell: Cell, gaps: np.ndarray) -> Cell:
         """A slightly larger cell whose gap is about as wide, if any.
 
-        Dual values bound smaller cells well, but larger ones poorly, where points become reachable that they leave out.
+        Dual values bound smaller cells well, but larger ones poorly: they leave free the points that become reachable.
         """
         least = KEEP * gaps[cell]
         for _ in range(STEPS):

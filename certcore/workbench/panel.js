@@ -477,7 +477,8 @@ class Panel {
     c.fillStyle = colour; c.beginPath(); c.arc(x, y, r, 0, 6.2832); c.fill();
     const size = Math.max(8, Math.min(16, (text.length > 2 ? 0.95 : 1.15) * r));
     c.font = `700 ${size}px ${o.font}`; c.textAlign = "center"; c.textBaseline = "middle";
-    c.fillStyle = o.paper; c.fillText(text, x, y + size * 0.05);
+    // A small length is longer than its mark: it is told beside it and in the list.
+    if (!attack.step || c.measureText(text).width < 2 * r) { c.fillStyle = o.paper; c.fillText(text, x, y + size * 0.05); }
     if (o.bench.helps() && o.chosen && o.siteIn(attack, o.chosen) === s) { c.strokeStyle = o.ink; c.lineWidth = 1.5; c.beginPath(); c.arc(x, y, r + 4.5, 0, 6.2832); c.stroke(); }
     taken.push([x - outer, y - outer, x + outer, y + outer]);
     seen.sites.push({ site: s, ends: [attack.ends[2 * s], attack.ends[2 * s + 1]], name: o.siteName(attack, s), text, flips: attack.flips[s], amounts: Array.from(attack.amounts.subarray(attack.width * s, attack.width * (s + 1))), kind: attack.kind[s], colour, x, y, radius: r, alpha });

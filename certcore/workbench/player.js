@@ -11,12 +11,12 @@ class Player {
     this.button.onclick = () => (this.timer ? this.stop(true) : this.play());
     this.axis.onchange = () => bench.tell({ axis: this.axis.value });
   }
-  // The stops are whole numbers; where the axis is long, those that were solved.
+  // The stops are whole numbers, or lengths in steps; where the axis is long, those that were solved.
   value() { return this.stops[Number(this.range.value)]; }
   draw() {
     const { bench } = this, { data, values } = bench, now = values[data.axis], { end } = data;
-    const line = bench.line?.axis === data.axis && bench.line.values.at(-1) >= end ? bench.line.values.filter((one) => one <= end) : null, step = Math.ceil(end / 600);
-    const known = end > 300 && line ? line : Array.from({ length: Math.floor(end / step) + 1 }, (_, k) => k * step);
+    const line = bench.line?.axis === data.axis && bench.line.values.at(-1) >= end ? bench.line.values.filter((one) => one <= end) : null, unit = data.unit ?? 1, step = unit * Math.ceil(end / unit / 600);
+    const known = end > 300 && line ? line : Array.from({ length: Math.floor(end / step + 1e-9) + 1 }, (_, k) => tidy(k * step));
     this.stops = known;
     this.range.max = String(known.length - 1); this.range.value = String(now === null ? known.length - 1 : Math.max(0, atMost(known, now)));
     this.range.style.setProperty("--at", `${(100 * this.range.value) / Math.max(1, known.length - 1)}%`);

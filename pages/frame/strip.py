@@ -157,10 +157,18 @@ def _length(instance: Instance, scale: Scale, name: str) -> None:
             field={"min_value": 0.0, "max_value": 500 * float(scale.std), "step": float(step), "format": "%.6g"},
         )
         told = f"{st.session_state[name] / float(scale.std):.1f} s (s = {float(scale.std):g})"
-        if instance.graph.attr_values is not None:
-            told += f"; a row has norm {scale.median_norm:.2g} (median)"
+        norm = _median_norm(instance, scale)
+        told += "" if norm is None else f"; a row has norm {norm:.2g} (median)"
         st.caption(told)
         _per_node(instance, name)
+
+
+def _median_norm(instance: Instance, scale: Scale) -> float | None:
+    """The median norm of a row: from the attributes, or as the file tells where they were left out."""
+    if instance.graph.attr_values is not None:
+        return scale.median_norm
+    told = instance.meta.get("row_norms")
+    return float(told[1]) if isinstance(told, list) and len(told) == 3 and isinstance(told[1], int | float) else None
 
 
 def _edges_each(name: str) -> None:

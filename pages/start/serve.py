@@ -13,6 +13,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import streamlit as st
@@ -29,10 +30,8 @@ def prepare() -> None:
     from certcore.domain.threat import ThreatModel
     from certcore.sweep.ranges import first_budget
 
-    from ..background import engine, sweeps, work  # noqa: F401 - imported early
-    from ..explore import workbench  # noqa: F401 - imported early
+    from ..background import engine
     from ..files import bundles
-    from ..frame import strip  # noqa: F401 - imported early
 
     names = bundles.on_disk()
     if names:
@@ -41,9 +40,18 @@ def prepare() -> None:
         engine.session(instance).certify(ThreatModel(**budget), attack=False)
 
 
-def _quietly() -> None:
+def _load() -> None:
+    """Import what every page needs, before anybody can ask for one.
+
+    Where two threads import modules that import each other's packages, Python gives one of them half a module.
+    """
+    from ..explore import workbench  # noqa: F401
+    from ..frame import frame  # noqa: F401
+
+
+def _quietly(act: Callable[[], None]) -> None:
     with contextlib.suppress(Exception):
-        prepare()
+        act()
 
 
 def _leave_pages_to_navigation() -> None:
@@ -73,7 +81,8 @@ def main(script: str) -> None:
     if parent.isdigit():
         threading.Thread(target=_leave_with, args=(int(parent),), daemon=True, name="leave").start()
     _leave_pages_to_navigation()
-    early = threading.Thread(target=_quietly, daemon=True, name="prepare")
+    _quietly(_load)
+    early = threading.Thread(target=_quietly, args=(prepare,), daemon=True, name="prepare")
     early.start()
     early.join(PATIENCE)
     sys.argv = ["streamlit", "run", script, *sys.argv[1:]]

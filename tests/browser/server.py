@@ -111,7 +111,7 @@ def ready(page: Any, heading: str, patience: float = 120.0) -> None:
     page.wait_for_selector(READY, timeout=patience * 1000)
 
 
-def settled(page: Any, patience: float = 90.0) -> None:
+def settled(page: Any, patience: float = 180.0) -> None:
     """Wait until no background work is on show any more and the charts are drawn."""
     until = time.monotonic() + patience
     quiet = 0

@@ -62,6 +62,12 @@ def test_the_site_loads_nothing_from_elsewhere(site: Path) -> None:
         assert not re.findall(r"(?:@import|url\()\s*[\"']?(?:https?:)?//[^)\s]+", text), path.name
 
 
+def test_lists_and_tables_are_drawn_as_such(site: Path) -> None:
+    """A list without an empty line before it becomes part of the paragraph above."""
+    broken = re.compile(r"<p>(?:(?!</p>).)*\n(?:- |\|)", re.DOTALL)
+    assert [path.name for path in site.rglob("*.html") if broken.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_the_readme_fits_on_two_screens() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
 

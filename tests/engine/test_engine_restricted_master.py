@@ -34,6 +34,7 @@ def solver_of(instance: Instance, threat: ThreatModel, relaxation: str) -> Solve
     return Solver(Problem(instance, threat), Relaxation(relaxation), extent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relaxation", ["tight", "paper"])
 @pytest.mark.parametrize("with_sigma", [False, True])
 @pytest.mark.parametrize("block", range(3))

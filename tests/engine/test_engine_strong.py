@@ -95,6 +95,14 @@ def test_a_small_model_with_attackers_is_priced_to_the_tight_bound(monkeypatch: 
     assert missing > 20
 
 
+def test_so_does_the_search_for_large_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many sets at once, from the sites worth nearly as much as those in use; the small instances force it."""
+    monkeypatch.setattr(strong_module, "STRONG", replace(STRONG, large_groups=-1))
+    counts = sum((judged(number) for number in range(36)), Counter())
+    for kind in ("one type", "mixed", "anything"):
+        assert counts[f"{kind}, optimal, proven"] >= 10
+
+
 def test_strong_never_certifies_what_an_enumerated_attack_breaks() -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -345,6 +353,7 @@ def _nudge(value: list[Any], rng: np.random.Generator) -> None:
         where[i] += int(rng.choice([-1, 1, 1, 2]))
 
 
+@pytest.mark.slow
 def test_no_forged_proof_claims_more_than_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of mutations, each with the bound it would prove and a fresh digest: the rows decide."""
     cases = _proofs()

@@ -19,7 +19,7 @@ from certcore.data import citation_like
 from certcore.messages import changed_words
 from certcore.model_attack.along import attacks_along
 from certcore.model_attack.ballots import changed_by_ballots
-from certcore.model_attack.run import AttackOptions, recount, run_attack
+from certcore.model_attack.run import STEPS, AttackOptions, recount, run_attack
 from certcore.model_attack.stored import load_attack, save_attack
 from certcore.pipeline.attacking import noise_of
 from certcore.program.problem import Problem
@@ -76,6 +76,7 @@ def test_levels_are_stored_counted_again_and_told_along_the_distance(victim, tmp
     instance, network = victim
     found = run_attack(network, instance, cc.ThreatModel(attr_l2=2), AttackOptions("local", 300, nested=True))
     assert len(found.levels) == 10
+    assert all(0.8 < found.distance(level) / (2 * (step / 1000) ** 0.5) < 1 for level, step in zip(found.levels, STEPS))
     save_attack(tmp_path / "a.attack.npz", found)
     again = load_attack(tmp_path / "a.attack.npz", instance)
     assert again.digest == found.digest

@@ -18,9 +18,13 @@ from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.solve.highs import HighsModel
-from certcore.sweep import curve, surface, surfaces
+from certcore.sweep import Session, curve, surface, surfaces
+from certcore.sweep.axis import Axis
 from certcore.sweep.counts import Counts
-from certcore.sweep.gaps import Gaps
+from certcore.sweep.gaps import Gaps, _Pairs
+from certcore.sweep.grid import Grid, SweepSpec
+from certcore.sweep.solve_options import SolveOptions
+from certcore.sweep.tolerance import fill
 from certcore.verify.bound import SCALE, exact_bound, scaled
 from certcore.verify.cells import Cells
 from certcore.verify.duals import IntegerDuals, plain_bound
@@ -170,6 +174,51 @@ def break_the_estimate(monkeypatch: pytest.MonkeyPatch) -> None:
         self.lower = np.maximum(self.lower, lower)
 
     monkeypatch.setattr(Gaps, "_raise", optimistic)
+
+
+def break_the_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Combinations scaled beyond the budgets."""
+    scale = Gaps._scale
+    monkeypatch.setattr(Gaps, "_scale", lambda self, cell, parts: 1.3 * scale(self, cell, parts))
+
+
+def break_the_pairs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two points of a group paid for by the same flips."""
+
+    def twice(self: _Pairs, broken: np.ndarray, flips: np.ndarray, open_: np.ndarray) -> None:
+        broken *= 2
+
+    monkeypatch.setattr(_Pairs, "raise_to", twice)
+
+
+def too_high(instance: Instance, threat: ThreatModel, axes: tuple[str, str], sizes: tuple[int, int]) -> tuple[int, int]:
+    """At how many cells the lower estimate is above the relaxed optimum, and how many were re-optimised."""
+    values = (list(range(sizes[0])), list(range(sizes[1])))
+    spec = SweepSpec(threat, (Axis(axes[0]), Axis(axes[1])), values, SolveOptions.read("tight", None, None), 0.01)
+    grid = Grid(Session(instance), spec)
+    for _ in fill(grid, None):
+        pass
+    solved = surface(instance, threat, axes[0], values[0], axes[1], values[1])
+    assert grid.gaps is not None
+    return int((grid.gaps.lower > solved.bounds.astype(float) + 1e-6).sum()), len(grid.gaps._looked)
+
+
+def test_no_estimate_is_above_the_optimum() -> None:
+    """Otherwise a cell would be left unsolved whose gap is wider than told."""
+    looked = 0
+    for instance, threat, x, y in cases():
+        above, tried = too_high(instance, threat, (x, y), (4, 3))
+        assert not above
+        looked += tried
+    above, tried = too_high(smoothed_like(1, n=120), ThreatModel(), ("attr_add", "attr_del"), (len(X), len(Y)))
+    assert not above
+    assert looked + tried > 20
+
+
+@pytest.mark.parametrize("mistake", [break_the_scale, break_the_pairs, break_the_estimate])
+def test_estimates_above_the_optimum_are_seen(mistake: Callable[[pytest.MonkeyPatch], None], monkeypatch: Any) -> None:
+    mistake(monkeypatch)
+    assert too_high(smoothed_like(1, n=120), ThreatModel(), ("attr_add", "attr_del"), (len(X), len(Y)))[0]
 
 
 @pytest.mark.parametrize("mistake", [break_by_interpolating, break_the_range, break_the_estimate])

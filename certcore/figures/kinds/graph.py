@@ -163,7 +163,9 @@ class GraphFigure(Figure):
             name = None if self.names is None else self.names[i]
             spent = None if self.spent is None else self.spent[i]
             state = self.groups[int(self.state[i])]
-            margin = None if self.margin is None or self.margin[i] < 0 else int(self.margin[i]) * (self.step or 1)
+            margin = (
+                None if self.margin is None or self.margin[i] < 0 else round(int(self.margin[i]) * (self.step or 1), 9)
+            )
             rows.append(("node", i, None, name, x, y, state, spent, i in attackers, i in protected, margin, None))
         blank = (None,) * 8
         for (i, j), amount in zip(self.edges.tolist(), deleted_amounts(self).tolist()):

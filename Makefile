@@ -63,9 +63,10 @@ PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadfile --no-loadscope-reor
 test: $(VENV)/.dev browser
 	$(PYTEST)
 
-# The inner loop: lint, types, the layers of the engine and what it computes. Graphs of PubMed's size wait for `make test`.
+# The inner loop: lint, types, the layers of the engine and what it computes. What takes longer than a few seconds, and
+# graphs of PubMed's size, wait for `make test`.
 check: lint
-	$(PYTEST) -q tests/engine tests/messages --ignore tests/engine/test_engine_large.py
+	$(PYTEST) -q -m "not slow" tests/engine tests/messages --ignore tests/engine/test_engine_large.py
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff check .

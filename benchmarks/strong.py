@@ -64,7 +64,8 @@ def cases() -> list[tuple[str, Callable[[], Instance | None], dict[str, Any]]]:
             ]
         listed.append((f"{graph}, 50 attribute deletions, σ = 5", attributes, {"attr_del": 50, "sigma": 5}))
         listed.append((f"{graph}, 50 edge deletions, σ = 5", edges, {"adj_del": 50, "sigma": 5}))
-    listed.append(("PubMed, 100 attribute deletions", bundle("pubmed-gcn-attr-s0"), {"attr_del": 100}))
+    pubmed = bundle("pubmed-gcn-attr-s0")
+    listed += [(f"PubMed, {n} attribute deletions", pubmed, {"attr_del": n}) for n in (10, 30, 100)]
     return listed
 
 

@@ -44,66 +44,25 @@ if TYPE_CHECKING:
 #: Where the names are, as above: what most people need; the rest is imported from its module.
 _HOME = {
     name: home
-    for home, names in (
-        ("base.grid", "GridBase"),
-        ("base.smoothing", "SmoothingBase"),
-        ("cli.dashboard", "dashboard"),
-        ("common.errors", "InputError"),
-        ("data.dataset", "Dataset"),
-        ("data.registry", "get_dataset"),
-        ("domain.graph", "Graph"),
-        ("domain.perturbations", "TYPES"),
-        ("domain.threat", "ThreatModel"),
-        ("instance.instance", "Instance load_instance save_instance"),
-        ("model_attack.stored", "ModelAttack"),
-        ("pipeline.attacking", "attack"),
-        ("pipeline.ballots", "ballots"),
-        ("pipeline.check_field", "FieldCheck check_field"),
-        ("pipeline.smooth", "smooth"),
-        ("result.certificate", "Certificate"),
-        ("solve.status", "Status"),
-        ("sweep.curves", "Curve curve"),
-        ("sweep.radii", "radius"),
-        ("sweep.session", "Session certify"),
-        ("sweep.surface_maps", "Surface surface"),
-        ("verify.proof", "Verdict read_proof verify_proof"),
-    )
+    for home, names in {
+        "base.grid": "GridBase", "base.smoothing": "SmoothingBase", "cli.dashboard": "dashboard",
+        "common.errors": "InputError", "data.dataset": "Dataset", "data.registry": "get_dataset",
+        "domain.graph": "Graph", "domain.perturbations": "TYPES", "domain.threat": "ThreatModel",
+        "instance.instance": "Instance load_instance save_instance", "model_attack.stored": "ModelAttack",
+        "pipeline.attacking": "attack", "pipeline.ballots": "ballots", "pipeline.check_field": "FieldCheck check_field",
+        "pipeline.smooth": "smooth", "result.certificate": "Certificate", "solve.status": "Status",
+        "sweep.curves": "Curve curve", "sweep.radii": "radius", "sweep.session": "Session certify",
+        "sweep.surface_maps": "Surface surface", "verify.proof": "Verdict read_proof verify_proof",
+    }.items()
     for name in names.split()
-}
+}  # fmt: skip
 
 __all__ = [
-    "TYPES",
-    "Certificate",
-    "Curve",
-    "Dataset",
-    "FieldCheck",
-    "Graph",
-    "GridBase",
-    "InputError",
-    "Instance",
-    "ModelAttack",
-    "Session",
-    "SmoothingBase",
-    "Status",
-    "Surface",
-    "ThreatModel",
-    "Verdict",
-    "__version__",
-    "attack",
-    "ballots",
-    "certify",
-    "check_field",
-    "curve",
-    "dashboard",
-    "get_dataset",
-    "load_instance",
-    "radius",
-    "read_proof",
-    "save_instance",
-    "smooth",
-    "surface",
-    "verify_proof",
-]
+    "TYPES", "Certificate", "Curve", "Dataset", "FieldCheck", "Graph", "GridBase", "InputError", "Instance",
+    "ModelAttack", "Session", "SmoothingBase", "Status", "Surface", "ThreatModel", "Verdict", "__version__", "attack",
+    "ballots", "certify", "check_field", "curve", "dashboard", "get_dataset", "load_instance", "radius", "read_proof",
+    "save_instance", "smooth", "surface", "verify_proof",
+]  # fmt: skip
 
 
 def _loaded_when_used(module: str, name: str) -> Callable[..., Any]:

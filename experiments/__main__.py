@@ -85,16 +85,16 @@ def run(args: argparse.Namespace) -> int:
         return 0
     if args.files:
         raise InputError(f"{args.figure} takes no further arguments, but {args.files[0]!r} was given")
-    say = (lambda line: None) if args.json else (lambda line: print(line, file=sys.stderr, flush=True))
+    log = (lambda line: None) if args.json else (lambda line: print(line, file=sys.stderr, flush=True))
     if args.quick:
-        return _quick(args, folders.data, say)
+        return _quick(args, folders.data, log)
     done = skipped = 0
     if args.figure != "table":
         wanted = chosen(args.figure)
-        if not _agreed(wanted, folders, args, say):
+        if not _agreed(wanted, folders, args, log):
             return 1
         for experiment in wanted:
-            for unit in run_experiment(experiment, folders, force=args.force, splits=args.split, say=say):
+            for unit in run_experiment(experiment, folders, force=args.force, splits=args.split, log=log):
                 done, skipped = done + (not unit.skipped), skipped + unit.skipped
     results = Results(folders.results)
     text, found = page(results)
@@ -119,29 +119,29 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _agreed(
-    wanted: Sequence[Experiment], folders: Folders, args: argparse.Namespace, say: Callable[[str], None]
+    wanted: Sequence[Experiment], folders: Folders, args: argparse.Namespace, log: Callable[[str], None]
 ) -> bool:
     """Tell what a run will cost; at a terminal, ask before a long one."""
 
-    told = costs(wanted, folders, Results(RESULTS), force=args.force, splits=args.split)
-    for cost in told:
-        say(cost.sentence)
-    total = sum(cost.seconds or 0.0 for cost in told)
-    if len(told) > 1:
-        say(f"together about {minutes(total)} on two processors; what is done is kept, so the run can be stopped")
+    estimates = costs(wanted, folders, Results(RESULTS), force=args.force, splits=args.split)
+    for cost in estimates:
+        log(cost.sentence)
+    total = sum(cost.seconds or 0.0 for cost in estimates)
+    if len(estimates) > 1:
+        log(f"together about {minutes(total)} on two processors; what is done is kept, so the run can be stopped")
     if total < LONG or args.yes or args.json or not (sys.stdin.isatty() and sys.stderr.isatty()):
         return True
     print("Begin? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def _quick(args: argparse.Namespace, data: Path | None, say: Callable[[str], None]) -> int:
+def _quick(args: argparse.Namespace, data: Path | None, log: Callable[[str], None]) -> int:
 
     if args.figure == "table" or args.bundles or args.split or args.force:
         raise InputError(
             "--quick trains and votes itself, on one split; leave out table, --bundles, --split and --force"
         )
-    quick = Quick(Path(args.results) if args.results else FOLDER, data, say)
+    quick = Quick(Path(args.results) if args.results else FOLDER, data, log)
     units = list(quick.run(chosen(args.figure)))
     computed = sum(not unit.skipped for unit in units)
     path = quick.write()

@@ -52,8 +52,8 @@ def rows(instances: list[Instance], threats: list[dict[str, int]], attack: bool)
             session.certify(ThreatModel(targets=targets).replace(**given), attack=attack)
             for session, targets in zip(sessions, right)
         ]
-        told = " ".join(f"{name}={value}" for name, value in given.items())
-        line = f"  {told:28s} {percent((c.verified_certified, n) for c, n in zip(found, of)):>6} %"
+        budgets = " ".join(f"{name}={value}" for name, value in given.items())
+        line = f"  {budgets:28s} {percent((c.verified_certified, n) for c, n in zip(found, of)):>6} %"
         if attack:
             left = percent((c.targets - (c.attack_found or 0), n) for c, n in zip(found, of))
             gap = [c.targets - c.verified_certified - (c.attack_found or 0) for c in found]

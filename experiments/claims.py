@@ -91,12 +91,12 @@ def rows(claims: tuple[Claim, ...], results: Results) -> list[Row]:
 
 
 def _read(kind: str) -> tuple[Claim, ...]:
-    told = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
-    return tuple(_claim(entry, told["texts"]) for entry in told[kind])
+    tables = tomllib.loads(Path(__file__).with_name("claims.toml").read_text(encoding="utf-8"))
+    return tuple(_claim(entry, tables["texts"]) for entry in tables[kind])
 
 
 def _claim(entry: dict[str, Any], texts: dict[str, str]) -> Claim:
-    parts = dict(entry, find=Find.told(**entry["find"]))
+    parts = dict(entry, find=Find.parse(**entry["find"]))
     for key in ("why", "missing"):
         parts[key] = entry.get(key, "").format(**texts)
     return Claim(**parts)

@@ -45,8 +45,8 @@ def ratio(lists: Lists, *, budget: int, beside: Lists = ()) -> Ours | None:
     few, most = (at_budget(found, budget) for found in beside) if beside else (None, None)
     if ours is None or few is None or most is None or few.samples == most.samples:
         return ours
-    told = f"GCN has {few.text} with as many votes and {most.text} with {most.samples:,} ({most.splits} splits)."
-    return replace(ours, also=f"What the votes do: {told}")
+    text = f"GCN has {few.text} with as many votes and {most.text} with {most.samples:,} ({most.splits} splits)."
+    return replace(ours, also=f"What the votes do: {text}")
 
 
 @reading
@@ -171,32 +171,32 @@ def several(
     if votes is not None and any(found[0].samples != votes for found in lists):
         return None
     known = dict(zip(names or [model_of(found) for found in lists], lists, strict=True))
-    told = [f"{name} {over_splits(found, budget)}" for name, found in known.items()]
+    texts = [f"{name} {over_splits(found, budget)}" for name, found in known.items()]
     if naive == "each":
         singles = [f"naive {over_splits(found, budget, 'naive')}" for found in lists]
         splits = [", ".join(str(result.split) for result in found) for found in lists]
-        told = [f"{text} ({single}; splits {which})" for text, single, which in zip(told, singles, splits)]
+        texts = [f"{text} ({single}; splits {which})" for text, single, which in zip(texts, singles, splits)]
     elif naive == "last":
-        told.append(f"naive {over_splits(lists[0], budget, 'naive')}")
+        texts.append(f"naive {over_splits(lists[0], budget, 'naive')}")
     holds = None
     if falling:
         holds = all(mean_at(known[high], budget) > mean_at(known[low], budget) for high, low in pairwise(falling))
     if paper:
         holds = all(abs(mean_at(known[name], budget) / number - 1) <= tolerance for name, number in paper.items())
-    return Ours(None, ", ".join(told), holds=holds)
+    return Ours(None, ", ".join(texts), holds=holds)
 
 
-def _place(result: Result, budget: int) -> int:
+def _index(result: Result, budget: int) -> int:
     return int(result.values["budgets"].index(budget))
 
 
 def mean_at(found: list[Result], budget: int, key: str = "certified") -> float:
-    return float(np.mean([result.ratios(key)[_place(result, budget)] for result in found]))
+    return float(np.mean([result.ratios(key)[_index(result, budget)] for result in found]))
 
 
 def over_splits(found: list[Result], budget: int, key: str = "certified") -> str:
     """Mean and sample deviation; what an attack leaves is rounded up, as nothing may be said to be lost that is not."""
-    numbers = [result.ratios(key)[_place(result, budget)] for result in found]
+    numbers = [result.ratios(key)[_index(result, budget)] for result in found]
     spread = deviation(numbers)
     share = float(mean(numbers))
     text = percent_up(1 - share) if key == "attack" else percent_down(share)
@@ -209,9 +209,9 @@ def where_singles_end(lists: Lists, *, paper: list[float], tolerance: float) -> 
     ends = [singles_end(found) for found in lists]
     values = [mean_at(found, end) for found, end in zip(lists, ends)]
     close = all(abs(value / number - 1) <= tolerance for value, number in zip(values, paper, strict=True))
-    told = ", ".join(f"{model_of(found)} {percent_down(value)}" for found, value in zip(lists, values))
+    text = ", ".join(f"{model_of(found)} {percent_down(value)}" for found, value in zip(lists, values))
     falling = all(high > low for high, low in pairwise(values))
-    return Ours(None, f"{told} at {min(ends)} deletions", holds=close and falling)
+    return Ours(None, f"{text} at {min(ends)} deletions", holds=close and falling)
 
 
 def singles_end(found: list[Result]) -> int:
@@ -246,9 +246,9 @@ def base_gap_by_votes(lists: Lists) -> Ours | None:
     if not few or not many:
         return None
     end = singles_end(few[0])
-    told = [f"{gain_text(_base_gap(part, end).mean())} with {part[0][0].samples:,}" for part in (few, many)]
+    gains = [f"{gain_text(_base_gap(part, end).mean())} with {part[0][0].samples:,}" for part in (few, many)]
     splits, samples = fewest(*many)
-    return Ours(None, f"on average up to {end} deletions: {told[0]} votes, {told[1]}", None, splits, samples)
+    return Ours(None, f"on average up to {end} deletions: {gains[0]} votes, {gains[1]}", None, splits, samples)
 
 
 @reading
@@ -401,8 +401,8 @@ def same_program(lists: Lists, *, beside: Lists) -> Ours | None:
     if not gains:
         return ours
     higher = f"higher at {sum(gain > 0 for gain in gains)} of {len(gains)} budgets, by at most {max(gains)} targets"
-    told = f"there the tight program is {higher} (with and without local budgets)"
-    return replace(ours, also=f"Not so for edge deletions alone: {told}.")
+    text = f"there the tight program is {higher} (with and without local budgets)"
+    return replace(ours, also=f"Not so for edge deletions alone: {text}.")
 
 
 @reading

@@ -31,7 +31,7 @@ class Find:
     arguments: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def told(
+    def parse(
         cls, how: str, of: Any = (), beside: Any = (), *, equal: bool = False, counted: bool = True, **rest: Any
     ) -> Find:
         """From the entries of claims.toml, where a single path needs no list."""

@@ -64,12 +64,12 @@ def at_budget(results: list[Result], budget: int, key: str = "certified") -> Our
     numbers = []
     for result in results:
         budgets = np.array(result.values["budgets"])
-        place = int(np.searchsorted(budgets, budget))
-        if place == len(budgets):
+        index = int(np.searchsorted(budgets, budget))
+        if index == len(budgets):
             if result.values[key][-1] > 0:
                 return None
-            place -= 1
-        numbers.append(result.ratios(key)[place])
+            index -= 1
+        numbers.append(result.ratios(key)[index])
     if not numbers:
         return None
     spread = _spread(numbers)
@@ -82,9 +82,9 @@ def map_ratio(results: list[Result], key: str = "certified") -> np.ndarray:
     return mean([result.ratios(key) for result in results])
 
 
-def mean_seconds(results: list[Result], column: str = "processor_seconds") -> Ours | None:
+def mean_seconds(results: list[Result]) -> Ours | None:
     """Mean over the budgets of a timing experiment: processor time, which other work does not stretch."""
-    numbers = [row[column] for result in results for row in result.values["rows"]]
+    numbers = [row["processor_seconds"] for result in results for row in result.values["rows"]]
     if not numbers:
         return None
     value = float(np.mean(numbers))

@@ -63,7 +63,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Place:
+class FigureSpec:
     """A figure that may be drawn with several programs; one that compares programs itself has a single form."""
 
     name: str
@@ -89,30 +89,30 @@ class Place:
 
 @dataclass(frozen=True)
 class Display:
-    """A place with what there is of it, by form."""
+    """A figure with what there is of it, by form."""
 
-    place: Place
+    spec: FigureSpec
     pictures: dict[str, Picture] = field(default_factory=dict)
 
     @property
     def first(self) -> str:
         """The form to begin with."""
-        return self.place.first if self.place.first in self.pictures else next(iter(self.pictures))
+        return self.spec.first if self.spec.first in self.pictures else next(iter(self.pictures))
 
     @property
     def missing(self) -> list[str]:
-        return [form for form in self.place.forms if form not in self.pictures]
+        return [form for form in self.spec.forms if form not in self.pictures]
 
 
 def shelf(results: Results) -> dict[tuple[str, ...], list[Display]]:
     """All that can be drawn, by section."""
     found: dict[tuple[str, ...], list[Display]] = {labels: [] for labels in SECTIONS}
-    for place in PLACES:
-        made = {form: place.picture(results, form) for form in place.forms}
+    for spec in FIGURES:
+        made = {form: spec.picture(results, form) for form in spec.forms}
         known = {form: picture for form, picture in made.items() if picture is not None}
         if known:
             labels = section_of(next(iter(known.values())).label)
-            found[labels].append(Display(place, known))
+            found[labels].append(Display(spec, known))
     return found
 
 
@@ -129,7 +129,8 @@ def mean_lines(
     lines = []
     budgets = np.array(max((result.values["budgets"] for result in found), key=len))
     for which, key in ((kind, "certified"), ("naive", "naive"))[: 2 if naive else 1]:
-        rows = np.array([_padded(result.ratios(key), len(budgets)) for result in found])
+        known = [result.ratios(key) for result in found]
+        rows = np.array([np.pad(row, (0, len(budgets) - len(row)), mode="edge") for row in known])
         line = mean_line(budgets, rows, which, name, group)
         bands = [part for part in (line.ratio, line.low, line.high) if part is not None]
         kept = _steps(np.stack(bands))
@@ -151,10 +152,6 @@ def _steps(rows: np.ndarray) -> np.ndarray:
         kept[changes] = True
         kept[-1 if rows[0, -1] <= 0 or not len(changes) else changes[-1] + 1 :] = True
     return kept
-
-
-def _padded(row: np.ndarray, length: int) -> np.ndarray:
-    return np.pad(row, (0, length - len(row)), mode="edge")
 
 
 def _behind(found: Iterable[Result]) -> str:
@@ -303,15 +300,10 @@ def _map(results: Results, experiment: str, source: str, ours: str, reference: s
     if {(r.split, r.samples) for r in other} != {(r.split, r.samples) for r in found}:
         other = []  # a difference between other votes would say nothing about the programs
     return ContourFigure(
-        x=values["x"],
-        y=values["y"],
-        x_values=np.array(values["x_values"]),
-        y_values=np.array(values["y_values"]),
-        ratio=map_ratio(found),
-        reference=map_ratio(other) if other else map_ratio(found, "naive"),
-        reference_kind="paper" if other else "naive",
-        kind="paper" if ours.startswith("paper") else "collective",
-    )
+        x=values["x"], y=values["y"], x_values=np.array(values["x_values"]), y_values=np.array(values["y_values"]),
+        ratio=map_ratio(found), reference=map_ratio(other) if other else map_ratio(found, "naive"),
+        reference_kind="paper" if other else "naive", kind="paper" if ours.startswith("paper") else "collective",
+    )  # fmt: skip
 
 
 def _field_words(form: str) -> str:
@@ -384,20 +376,14 @@ def _attackers(results: Results, form: str) -> Picture | None:
     return Picture("fig_num_attackers", title, caption, figure, "attackers")
 
 
-def _gap(results: Results, form: str, experiment: str, label: str, vary: str, field: str = "") -> Picture | None:
-    """The paper's program next to a stronger one (the strong search, or the integer program within a time) and to what
-    the best attack leaves."""
-    known = {program: results.find(experiment, None, f"{program}{field}") for program in ("strong", "exact")}
-    program = next((program for program, found in known.items() if found), None)
-    if program is None:
+def _gap(results: Results, form: str, experiment: str, label: str, vary: str, field: str) -> Picture | None:
+    """The paper's program next to the strong search and to what the best attack leaves."""
+    found = next(iter(results.find(experiment, None, f"strong{field}")), None)
+    if found is None:
         return None
-    found = known[program][0]
     doubt = ", field not sound" if field == "-messages" else ""
-    name, kind = ("strong program", "collective") if program == "strong" else ("integer program", "exact")
-    lines = (
-        _searched(found, name + doubt, 0, "exact", kind),
-        _of_rows(found, f"relaxed{doubt}", 1, "relaxed", "paper"),
-    )
+    relaxed = _of_rows(found, f"relaxed{doubt}", 1, "relaxed", "paper")
+    lines = (_searched(found, f"strong program{doubt}", 0, "exact"), relaxed)
     figure = CurveFigure(vary=vary, lines=lines, plateaus=False)
     caption = f"Time limit {found.settings['time_limit']:g} s per budget. " + _behind([found])
     what = "attribute deletions" if vary == "attr_del" else "edge deletions"
@@ -412,11 +398,11 @@ def _of_rows(found: Result, name: str, group: int, key: str, kind: str) -> Line:
     return Line(values=values, ratio=ratio, kind=kind, name=name, group=group)
 
 
-def _searched(found: Result, name: str, group: int, key: str, kind: str = "collective") -> Line:
+def _searched(found: Result, name: str, group: int, key: str) -> Line:
     """The same with what the best attack leaves as the other edge of a bracket, where one was tried at every budget."""
     broken = [row["attack"] for row in found.values["rows"]]
     leaves = None if None in broken else (found.targets - np.array(broken)) / found.targets
-    return replace(_of_rows(found, name, group, key, kind), leaves=leaves)
+    return replace(_of_rows(found, name, group, key, "collective"), leaves=leaves)
 
 
 def _contour(results: Results, form: str, dataset: str) -> Picture | None:
@@ -457,50 +443,44 @@ def _tiers(results: Results, form: str, dataset: str) -> Picture | None:
     return Picture("fig_datasets", title, _behind(behind), figure, "tiers")
 
 
-PLACES = (
-    Place("datasets", "Graphs", _datasets),
-    Place("rules", "Multi-class rule, Citeseer", _rules, forms=("paper",)),
+FIGURES = (
+    FigureSpec("datasets", "Graphs", _datasets),
+    FigureSpec("rules", "Multi-class rule, Citeseer", _rules, forms=("paper",)),
     *(
-        Place(f"tiers-{dataset}", f"Strong, {NAMES[dataset]}", partial(_tiers, dataset=dataset), forms=("paper",))
+        FigureSpec(f"tiers-{dataset}", f"Strong, {NAMES[dataset]}", partial(_tiers, dataset=dataset), forms=("paper",))
         for dataset in ("citeseer", "cora_ml")
     ),
     *(
-        Place(f"joint-{dataset}-gcn-joint", NAMES[dataset], partial(_joint, dataset=dataset), first="tight")
+        FigureSpec(f"joint-{dataset}-gcn-joint", NAMES[dataset], partial(_joint, dataset=dataset), first="tight")
         for dataset in ("cora_ml", "cora", "citeseer")
     ),
     *(
-        Place(f"contour-{dataset}", f"Strong, {NAMES[dataset]}", partial(_contour, dataset=dataset), forms=("paper",))
-        for dataset in ("cora_ml", "citeseer")
-    ),
-    *(
-        Place(f"classifiers-{dataset}", NAMES[dataset], partial(_classifiers, dataset=dataset))
-        for dataset in ("cora_ml", "citeseer")
-    ),
-    Place("convex", "Citeseer", _convex),
-    Place("local", "Local budgets", _local, first="tight"),
-    Place("fields", "Corrected: the edge field", _fields, forms=("paper",)),
-    Place("attackers", "Cora-ML", _attackers, first="tight"),
-    Place("texts", "WebKB and Reuters", _texts),
-    *(
-        Place(f"attributes-{dataset}-gcn-attr", NAMES[dataset], partial(_additions, dataset=dataset), first="tight")
-        for dataset in ("cora_ml", "citeseer")
-    ),
-    Place(
-        "gap-attributes",
-        "Cora-ML",
-        partial(_gap, experiment="gap-attributes", label="fig_milp_attr", vary="attr_del"),
-        forms=("paper",),
-    ),
-    *(
-        Place(
-            name,
-            short,
-            partial(_gap, experiment="gap-edges", label="fig_milp_adj", vary="adj_del", field=rule),
-            forms=("paper",),
+        FigureSpec(
+            f"contour-{dataset}", f"Strong, {NAMES[dataset]}", partial(_contour, dataset=dataset), forms=("paper",)
         )
-        for name, short, rule in (
-            ("gap-edges", "The paper's field", "-messages"),
-            ("gap-edges-sound", "Sound field", "-degrees"),
+        for dataset in ("cora_ml", "citeseer")
+    ),
+    *(
+        FigureSpec(f"classifiers-{dataset}", NAMES[dataset], partial(_classifiers, dataset=dataset))
+        for dataset in ("cora_ml", "citeseer")
+    ),
+    FigureSpec("convex", "Citeseer", _convex),
+    FigureSpec("local", "Local budgets", _local, first="tight"),
+    FigureSpec("fields", "Corrected: the edge field", _fields, forms=("paper",)),
+    FigureSpec("attackers", "Cora-ML", _attackers, first="tight"),
+    FigureSpec("texts", "WebKB and Reuters", _texts),
+    *(
+        FigureSpec(
+            f"attributes-{dataset}-gcn-attr", NAMES[dataset], partial(_additions, dataset=dataset), first="tight"
+        )
+        for dataset in ("cora_ml", "citeseer")
+    ),
+    *(
+        FigureSpec(name, short, partial(_gap, experiment=work, label=label, vary=vary, field=rule), forms=("paper",))
+        for name, short, work, label, vary, rule in (
+            ("gap-attributes", "Cora-ML", "gap-attributes", "fig_milp_attr", "attr_del", ""),
+            ("gap-edges", "The paper's field", "gap-edges", "fig_milp_adj", "adj_del", "-messages"),
+            ("gap-edges-sound", "Sound field", "gap-edges", "fig_milp_adj", "adj_del", "-degrees"),
         )
     ),
 )

@@ -31,7 +31,7 @@ STAND_INS = {"cora_ml": "cora", "reuters_knn3_d200": "reuters_r8"}
 FOLDER = Path("runs") / "quick"
 PAGE = "QUICK.md"
 
-Say = Callable[[str], None]
+Log = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Quick:
 
     folder: Path
     data: Path | None = None
-    say: Say = lambda line: None
+    log: Log = lambda line: None
     samples: int = SAMPLES
     epochs: int = EPOCHS
     _absent: dict[str, str] = field(default_factory=dict)
@@ -58,11 +58,11 @@ class Quick:
         """Train, vote and certify what is missing."""
         experiments = list(experiments)
         for number, experiment in enumerate(experiments, 1):
-            self.say(f"[{number}/{len(experiments)}] {experiment.title}")
+            self.log(f"[{number}/{len(experiments)}] {experiment.title}")
             small = smaller(experiment, self.samples)
             ready = tuple(source for wanted in small.sources if (source := self.prepare(wanted, experiment.name)))
             yield from run_experiment(
-                replace(small, sources=tuple(dict.fromkeys(ready))), self.folders, say=self.say, option=" --quick"
+                replace(small, sources=tuple(dict.fromkeys(ready))), self.folders, log=self.log, option=" --quick"
             )
 
     def prepare(self, source: Source, asked: str) -> Source | None:
@@ -81,7 +81,7 @@ class Quick:
                 graph, source.model, source.types, samples=self.samples, selection=SELECTION, epochs=self.epochs
             )
             votes = "" if source.types == "convex" else f" and counting {self.samples} votes"
-            self.say(f"{asked}: training {source.group}{votes} …")
+            self.log(f"{asked}: training {source.group}{votes} …")
             try:
                 make_bundle(recipe, output, work=self.folder / "work", jobs=1, layout=False, most_convex=MOST_CONVEX)
             except InputError as error:
@@ -112,7 +112,7 @@ class Quick:
     def _tell(self, source: Source, asked: str, why: str) -> None:
         if source.group not in self._absent:
             self._absent[source.group] = why
-            self.say(f"{asked}: {source.group} is left out: {why}")
+            self.log(f"{asked}: {source.group} is left out: {why}")
 
     def write(self) -> Path:
         """The table of what ran."""
@@ -162,10 +162,10 @@ def _said(result: Result) -> str:
         values = values["curves"][-1]
     if "certified" in values and "naive" in values and "rows" not in values:
         certified, naive = np.array(values["certified"]), np.array(values["naive"])
-        place = np.unravel_index(int(np.argmax(certified - naive)), certified.shape)
+        index = np.unravel_index(int(np.argmax(certified - naive)), certified.shape)
         axes = [values["budgets"]] if "budgets" in values else [values["x_values"], values["y_values"]]
-        where = " × ".join(str(axis[k]) for axis, k in zip(axes, place))
-        return f"at {where}: naive {naive[place]}, collective {certified[place]} of {result.targets}"
+        where = " × ".join(str(axis[k]) for axis, k in zip(axes, index))
+        return f"at {where}: naive {naive[index]}, collective {certified[index]} of {result.targets}"
     last = values["rows"][-1] if values.get("rows") else {}
     if "exact" in last:
         return (

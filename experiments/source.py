@@ -157,17 +157,10 @@ def join_votes(path: str | Path, dataset: Dataset) -> Instance:
     if bool(arrays["explicit_field"]):
         node_field = _explicit_field(meta["model"], dataset, theta)
     return Instance(
-        graph=dataset.graph,
-        base=base,
-        layers=None if node_field is not None else int(arrays["layers"]),
-        edge_field=str(arrays.get("edge_field", EdgeField.DEGREES)),
-        node_field=node_field,
-        targets=arrays["targets"],
-        split=arrays["split"],
-        labels=dataset.labels,
-        class_names=dataset.class_names,
-        meta=meta,
-    )
+        graph=dataset.graph, base=base, layers=None if node_field is not None else int(arrays["layers"]),
+        edge_field=str(arrays.get("edge_field", EdgeField.DEGREES)), node_field=node_field, targets=arrays["targets"],
+        split=arrays["split"], labels=dataset.labels, class_names=dataset.class_names, meta=meta,
+    )  # fmt: skip
 
 
 def _explicit_field(model: str, dataset: Dataset, theta: Sequence[str]) -> sp.csr_array | None:

@@ -25,7 +25,7 @@ def write_paper(results: Results, path: Path) -> None:
         return
     figures = shelf(results)
     sections = [
-        {"slug": labels[0], "title": title, "places": [_place(shown) for shown in figures[labels]]}
+        {"slug": labels[0], "title": title, "places": [_figure_entry(shown) for shown in figures[labels]]}
         for labels, title in SECTIONS.items()
     ]
     parts = {
@@ -57,14 +57,14 @@ def _row(row: Row) -> dict[str, Any]:
     return {"cells": cells(row), "section": labels[0] if labels else REST[0], "command": command(row.claim.how)}
 
 
-def _place(shown: Display) -> dict[str, Any]:
+def _figure_entry(shown: Display) -> dict[str, Any]:
     """A figure in the forms it may have (each with its name in links) and the pictures that there are."""
-    place = shown.place
+    spec = shown.spec
     return {
-        "name": place.name,
-        "short": place.short,
+        "name": spec.name,
+        "short": spec.short,
         "first": shown.first,
-        "forms": {form: place.file(form) for form in place.forms},
+        "forms": {form: spec.file(form) for form in spec.forms},
         "pictures": {form: _picture(picture) for form, picture in shown.pictures.items()},
     }
 

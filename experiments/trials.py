@@ -85,15 +85,17 @@ def _order(words: sp.csr_array, labels: np.ndarray, chosen: str) -> np.ndarray:
         return np.argsort(-frequency, kind="stable")
     # Mutual information of "the word occurs" and the class.
     n = len(labels)
-    told = np.zeros(words.shape[1])
+    information = np.zeros(words.shape[1])
     for label in range(int(labels.max()) + 1):
         inside = np.asarray(words[labels == label].sum(axis=0)).ravel()
         members = (labels == label).sum()
         for joint, marginal in ((inside, frequency), (members - inside, n - frequency)):
             share = joint / n
             expected = marginal * members / n**2
-            told += np.where(share > 0, share * np.log(np.maximum(share, 1e-300) / np.maximum(expected, 1e-300)), 0)
-    return np.argsort(-told, kind="stable")
+            information += np.where(
+                share > 0, share * np.log(np.maximum(share, 1e-300) / np.maximum(expected, 1e-300)), 0
+            )
+    return np.argsort(-information, kind="stable")
 
 
 @dataclass(frozen=True)
@@ -116,10 +118,10 @@ class Trial(Variant):
     @property
     def changes(self) -> dict[str, Any]:
         """All that decides what comes out, beside the graph it starts from."""
-        told = {key: value for key, value in asdict(self).items() if key not in ("label", "says")}
+        settings = {key: value for key, value in asdict(self).items() if key not in ("label", "says")}
         if not self.first:
-            del told["first"]  # older results do not name it
-        return told
+            del settings["first"]  # older results do not name it
+        return settings
 
     def fits(self, instance: Instance) -> bool:
         return instance.labels is not None
@@ -128,8 +130,8 @@ class Trial(Variant):
         """Known before anything is trained: from the graph, the labels and the changes."""
         from certcore.pipeline.bundle import dataset_digest
 
-        told = [dataset_digest(dataset_in(instance)), instance.meta.get("split"), self.changes, settings]
-        return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()[:24]
+        parts = [dataset_digest(dataset_in(instance)), instance.meta.get("split"), self.changes, settings]
+        return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]
 
     def apply(self, instance: Instance) -> Instance:
         """Train and vote; votes are kept in the cache while they are counted, so that a stopped run goes on."""

@@ -13,16 +13,7 @@ import numpy as np
 from certcore.base.smoothing import SmoothingBase
 from certcore.instance.instance import Instance
 from experiments.source import Folders, Source
-from experiments.store import (
-    Result,
-    facts_of,
-    is_fresh,
-    key_of,
-    path_of,
-    provenance_of,
-    read_result,
-    write_result,
-)
+from experiments.store import Result, facts_of, is_fresh, key_of, path_of, provenance_of, read_result, write_result
 
 Work = Callable[..., dict[str, Any]]
 
@@ -102,7 +93,7 @@ def run_experiment(
     *,
     force: bool = False,
     splits: Iterable[int] | None = None,
-    say: Callable[[str], None] = lambda line: None,
+    log: Callable[[str], None] = lambda line: None,
     option: str = "",
 ) -> Iterator[Done]:
     """Do what is missing of an experiment, one unit after the other; `option` is what the command says beside it."""
@@ -113,9 +104,9 @@ def run_experiment(
             chosen = chosen[:1]
         if not chosen:
             where = "give its graph with --data" if not folders.has_graph(source) else "make it with `certcore bundle`"
-            say(f"{experiment.name}: no votes of {source.group} at hand; {where}")
+            log(f"{experiment.name}: no votes of {source.group} at hand; {where}")
         for split in chosen:
-            yield from _run_split(experiment, source, split, folders, force, say, option)
+            yield from _run_split(experiment, source, split, folders, force, log, option)
 
 
 def _run_split(
@@ -124,7 +115,7 @@ def _run_split(
     split: int,
     folders: Folders,
     force: bool,
-    say: Callable[[str], None],
+    log: Callable[[str], None],
     option: str,
 ) -> Iterator[Done]:
     original = folders.load(source, split)
@@ -137,7 +128,7 @@ def _run_split(
         if not force and is_fresh(path, key):
             yield Done(path, True, 0.0)
             continue
-        say(f"{experiment.name}: {source.group} split {split}, {variant.name} …")
+        log(f"{experiment.name}: {source.group} split {split}, {variant.name} …")
         started = time.perf_counter()
         instance = variant.apply(original)
         same = path_of(folders.results, experiment.name, source.group, split, replace(variant, samples=None).name)
@@ -148,13 +139,8 @@ def _run_split(
         seconds = time.perf_counter() - started
         command = f"python -m experiments {experiment.name}{option}" + (" --data DIR" if source.local else "")
         result = Result(
-            experiment=experiment.name,
-            source=source.group,
-            split=split,
-            variant=variant.name,
-            settings=settings,
-            facts=facts_of(instance),
-            values={"total_seconds": round(seconds, 3)} | values,
+            experiment=experiment.name, source=source.group, split=split, variant=variant.name, settings=settings,
+            facts=facts_of(instance), values={"total_seconds": round(seconds, 3)} | values,
             provenance=provenance_of(instance, command),
-        )
+        )  # fmt: skip
         yield Done(write_result(folders.results, result, key), False, seconds)

@@ -11,7 +11,7 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from stress import ballots, links, oracle, real, refute
 from stress.faults import faults
@@ -39,25 +39,9 @@ def hold() -> None:
         raise SystemExit("the load test found wrong numbers, errors or a visitor without any number")
 
 
-def disturb() -> None:
-    """kill −9 and shared caches."""
-    for line in faults(rounds=25):
+def told(lines: Iterable[object]) -> None:
+    for line in lines:
         print(json.dumps(line), flush=True)
-
-
-def enumerate_ballots() -> None:
-    """A million perturbations of small graphs."""
-    print(json.dumps(ballots.run(0, ballots.MILLION, seed=0, seconds=3600, state=None)), flush=True)
-
-
-def enumerate_strong() -> None:
-    """Strong certificates of small instances of every kind against enumeration, ten minutes of one core."""
-    print(json.dumps(judge_many(600)), flush=True)
-
-
-def enumerate_real() -> None:
-    """Three thousand programs of linear classifiers under Gaussian noise, every set of targets."""
-    print(json.dumps(real.run(3000)), flush=True)
 
 
 def open_links() -> None:
@@ -69,10 +53,14 @@ def open_links() -> None:
 PARTS: dict[str, Callable[[], None]] = {
     "load": hold,
     "fuzz": fuzz,
-    "faults": disturb,
-    "ballots": enumerate_ballots,
-    "strong": enumerate_strong,
-    "real": enumerate_real,
+    # kill −9 and shared caches.
+    "faults": lambda: told(faults(rounds=25)),
+    # A million perturbations of small graphs.
+    "ballots": lambda: told([ballots.run(0, ballots.MILLION, seed=0, seconds=3600, state=None)]),
+    # Strong certificates of small instances of every kind against enumeration, ten minutes of one core.
+    "strong": lambda: told([judge_many(600)]),
+    # Programs of linear classifiers under Gaussian noise, every set of targets.
+    "real": lambda: told([real.run(3000)]),
     "links": open_links,
     "oracle": oracle.main,
     "refute": refute.main,

@@ -14,7 +14,6 @@ import json
 import os
 import random
 import re
-import socket
 import statistics
 import subprocess
 import sys
@@ -28,6 +27,7 @@ from typing import Any
 import websockets
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
+from certcore.cli.dashboard import free_port
 from pages.server.health import rerun
 from stress.tab import LONGEST, Budgets, Tab
 
@@ -35,13 +35,6 @@ from stress.tab import LONGEST, Budgets, Tab
 LONGEST_REST = 600.0
 ROOT = Path(__file__).resolve().parents[1]
 BUNDLES = {"Citeseer": "citeseer-gcn-attr-s0", "PubMed": "pubmed-gcn-attr-s0"}
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port: int = probe.getsockname()[1]
-        return port
 
 
 class Server:

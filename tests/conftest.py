@@ -10,8 +10,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
+from certcore.common.files import cache_folder
+
 # Two processes of tests on two cores: threads of torch would mostly wait for each other, for minutes under load.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Compiled once for all tests, also for those with a cache of their own.
+os.environ.setdefault("NUMBA_CACHE_DIR", str(cache_folder() / "numba"))
 
 # Reproducible in CI; run with HYPOTHESIS_PROFILE=explore to look for new counterexamples.
 settings.register_profile("ci", derandomize=True, deadline=None, suppress_health_check=list(HealthCheck))

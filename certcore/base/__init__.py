@@ -9,18 +9,7 @@ from certcore.base.summary import grid_of, largest_budgets
 from certcore.base.thresholds import ThresholdTable, grown_thresholds, threshold_table
 
 __all__ = [
-    "BaseCertificate",
-    "BaseLocal",
-    "ConvexCertificate",
-    "GcnNetwork",
-    "GridBase",
-    "SmoothingBase",
-    "ThresholdTable",
-    "base_certificate",
-    "convex_certificate",
-    "grid_of",
-    "grown_thresholds",
-    "largest_budgets",
-    "normalised_adjacency",
+    "BaseCertificate", "BaseLocal", "ConvexCertificate", "GcnNetwork", "GridBase", "SmoothingBase", "ThresholdTable",
+    "base_certificate", "convex_certificate", "grid_of", "grown_thresholds", "largest_budgets", "normalised_adjacency",
     "threshold_table",
-]
+]  # fmt: skip

@@ -203,16 +203,10 @@ def _batch(network: GcnNetwork, nodes: np.ndarray) -> Batch:
     classes = np.argsort(-network.logits[nodes], axis=1, kind="stable")
     others = classes[classes != network.prediction[nodes][:, None]].reshape(len(nodes), -1)
     return Batch(
-        network=network,
-        nodes=nodes,
-        others=others,
-        pair_owner=pair_owner,
-        pair_node=pair_node,
-        pair_weight=propagation.data[pair_position],
-        row_owner=distinct // network.n_nodes,
-        row_node=distinct % network.n_nodes,
-        spread=spread,
-    )
+        network=network, nodes=nodes, others=others, pair_owner=pair_owner, pair_node=pair_node,
+        pair_weight=propagation.data[pair_position], row_owner=distinct // network.n_nodes,
+        row_node=distinct % network.n_nodes, spread=spread,
+    )  # fmt: skip
 
 
 def _expand(indptr: np.ndarray, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

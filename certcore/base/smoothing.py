@@ -44,9 +44,11 @@ class SmoothingBase:
     graph: Graph | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "n_samples", _check_samples(self.n_samples))
+        object.__setattr__(self, "n_samples", whole_number(self.n_samples, "n_samples", 1, MAX_TRIALS))
         object.__setattr__(self, "votes", _check_votes(self.votes, self.n_samples))
-        object.__setattr__(self, "prediction", _check_prediction(self.prediction, *self.votes.shape))
+        n_nodes, n_classes = self.votes.shape
+        labels = whole_numbers(self.prediction, "prediction", 0, n_classes - 1, shape=(n_nodes,))
+        object.__setattr__(self, "prediction", labels)
         object.__setattr__(self, "alpha", read_alpha(self.alpha))
         object.__setattr__(self, "theta", Noise.of(self.theta).fractions)
         object.__setattr__(self, "rule", BaseRule.parse(self.rule, "the base rule"))
@@ -179,10 +181,6 @@ class SmoothingBase:
         return self.votes[np.arange(self.n_nodes), self.prediction]
 
 
-def _check_samples(value: object) -> int:
-    return whole_number(value, "n_samples", 1, MAX_TRIALS)
-
-
 def _check_votes(votes: Any, n_samples: int) -> np.ndarray:
     if np.ndim(votes) != 2 or 0 in np.shape(votes):
         raise InputError(
@@ -194,7 +192,3 @@ def _check_votes(votes: Any, n_samples: int) -> np.ndarray:
         node = int(np.flatnonzero(sums != n_samples)[0])
         raise InputError(f"the votes of node {node} sum to {sums[node]}; expected n_samples, {n_samples}")
     return votes
-
-
-def _check_prediction(prediction: object, n_nodes: int, n_classes: int) -> np.ndarray:
-    return whole_numbers(prediction, "prediction", 0, n_classes - 1, shape=(n_nodes,))

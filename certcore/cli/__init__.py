@@ -16,23 +16,9 @@ from certcore.common.errors import InputError, SoundnessError
 
 #: In the order of the data flow, which is also the order of `--help`.
 COMMANDS = (
-    "data",
-    "train",
-    "vote",
-    "bundle",
-    "base",
-    "certify",
-    "verify",
-    "attack",
-    "verify-attack",
-    "curve",
-    "surface",
-    "radius",
-    "defend",
-    "draw",
-    "report",
-    "dashboard",
-)
+    "data", "train", "vote", "bundle", "base", "certify", "verify", "attack", "verify-attack", "curve", "surface",
+    "radius", "defend", "draw", "report", "dashboard",
+)  # fmt: skip
 
 #: Exit code for internal errors, as in sysexits.h.
 INTERNAL_ERROR = 70
@@ -96,18 +82,12 @@ def guarded(name: str, words: Sequence[str], work: Callable[[], int]) -> int:
         print(f"{name}: {error}, command: {shlex.join([name, *words])}", file=sys.stderr)
         return INTERNAL_ERROR
     except KeyboardInterrupt:
-        print(
-            f"{name}: interrupted; commands that take long continue where they stopped when run again",
-            file=sys.stderr,
-        )
+        print(f"{name}: interrupted; long commands continue where they stopped when run again", file=sys.stderr)
         return 130
     except BrokenPipeError:
         # The reader of the pipe (head, less) has closed it: that is no error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except MemoryError:
-        print(
-            f"{name}: out of memory; use a smaller graph or budget, or a machine with more memory",
-            file=sys.stderr,
-        )
+        print(f"{name}: out of memory; use a smaller graph or budget, or more memory", file=sys.stderr)
         return 2

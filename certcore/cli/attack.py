@@ -9,22 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from certcore.cli.options import (
-    add_instance,
-    add_json,
-    add_threat,
-    natural,
-    print_json,
-    read_instance,
-    seconds,
-    threat_of,
-)
+from certcore.cli.options import add_instance, add_json, add_threat, answer, natural, read_instance, seconds, threat_of
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.common.files import require_writable
 from certcore.common.interrupt import run_beside
 from certcore.common.progress import ProgressBar
 from certcore.instance.instance import Instance
+from certcore.messages.model_attack import size_words
 from certcore.model_attack.methods import AttackMethod
 from certcore.model_attack.stored import ModelAttack, beside, load_attack, save_attack
 
@@ -42,7 +34,8 @@ def add(subparsers: Subparsers) -> None:
     add_threat(parser)
     parser.add_argument(
         "--method", choices=list(map(str, AttackMethod)), default=str(AttackMethod.LOCAL),
-        help="how flips are looked for (default: local, greedy by gradients and then swapping)",
+        help="how flips are looked for (default: local, greedy by gradients and then swapping); attributes that are "
+        "numbers are moved by projected gradients",
     )  # fmt: skip
     parser.add_argument("--time-limit", type=seconds, metavar="S", help="seconds of searching (default: by steps)")
     parser.add_argument(
@@ -72,13 +65,13 @@ def run(args: argparse.Namespace) -> int:
     start = load_attack(output, instance) if output is not None and output.exists() else None
     if args.model is not None:
         require_file(args.model, "a model written by `certcore train`", suffix=".safetensors")
-    bar = ProgressBar("attack", sum(threat.budgets), unit="flips")
+    bar = ProgressBar("attack", sum(threat.budgets), unit="flips and units")
     # If another program calls this, its own arguments are not a certcore command.
-    told: dict[str, Any] = {"command": command_of(sys.argv[1:])} if sys.argv[1:2] == ["attack"] else {}
+    provenance: dict[str, Any] = {"command": command_of(sys.argv[1:])} if sys.argv[1:2] == ["attack"] else {}
 
     def keep(attack: ModelAttack) -> None:
         if output is not None:
-            attack.meta.update(told)
+            attack.meta.update(provenance)
             save_attack(output, attack)
 
     attack, _ = run_beside(
@@ -90,13 +83,7 @@ def run(args: argparse.Namespace) -> int:
     )  # fmt: skip
     keep(attack)
     report = attack_report(attack, instance, args)
-    if args.json:
-        print_json(report)
-    else:
-        print("\n".join(_lines(report)))
-        if output is not None:
-            print(f"wrote {output}")
-    return 0
+    return answer(args, report, *_lines(report), *([] if output is None else [f"wrote {output}"]))
 
 
 def _output(args: argparse.Namespace) -> Path | None:
@@ -114,7 +101,8 @@ def attack_report(attack: ModelAttack, instance: Instance, args: argparse.Namesp
     for level in attack.levels:
         count = attack.count(instance, level, targets)
         levels.append(
-            {"flips": level.flips, "spent": attack.spent(level), "changed": count.n_changed,
+            {"flips": level.flips, "spent": attack.spent(level),
+             "words": size_words(level.flips, attack.distance(level)), "changed": count.n_changed,
              "accuracy_under_attack": count.accuracy}
         )  # fmt: skip
     last = attack.count(instance, attack.levels[-1], targets)
@@ -141,12 +129,13 @@ def _lines(report: dict[str, Any]) -> list[str]:
     )  # fmt: skip
     lines = [
         f"changed           {report['changed']:,} of {report['targets']:,} labels ({sure})",
-        f"found             {report['flips']:,} flips by {report['method']}, {report['seconds']} s; there may be worse",
+        f"found             {report['levels'][-1]['words']} by {report['method']}, {report['seconds']} s; "
+        "there may be worse",
     ]
     if report["abstaining"]:
         lines.append(f"abstaining        {report['abstaining']:,} targets without a certified label count neither way")
     if report["accuracy_under_attack"] is not None:
         lines.append(f"accuracy          {report['accuracy_under_attack']:.1%} under this attack")
     if len(report["levels"]) > 1:
-        lines += [f"  {level['flips']:>6,} flips: {level['changed']:,} changed" for level in report["levels"]]
+        lines += [f"  {level['words']}: {level['changed']:,} changed" for level in report["levels"]]
     return lines

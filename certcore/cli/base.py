@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from certcore.base.summary import grid_of, largest_budgets
-from certcore.cli.options import add_instance, add_json, natural, print_json, read_instance
+from certcore.cli.options import add_instance, add_json, answer, natural, read_instance
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
@@ -53,11 +53,7 @@ def run(args: argparse.Namespace) -> int:
             grid = grid_of(instance.base, _bits(instance), args.limit)
             save_instance(path, dataclasses.replace(instance, base=grid))
             report["grid"] = {"path": path, "axes": list(grid.axes), "budgets": [s - 1 for s in grid.grid.shape[1:]]}
-    if args.json:
-        print_json(report)
-    else:
-        print(_words(report))
-    return 0
+    return answer(args, report, _words(report))
 
 
 def summary(instance: Instance) -> dict[str, Any]:

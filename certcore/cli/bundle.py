@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from certcore.cli.options import add_vote_options, natural, print_json
+from certcore.cli.options import add_training, add_vote_options, answer, natural
 from certcore.cli.parser import Subparsers
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
@@ -28,7 +28,8 @@ def add(subparsers: Subparsers) -> None:
         metavar="{" + ",".join(map(str, BundleTypes)) + "}",
         help="what is smoothed, or convex (gcn only), or ballots (decoupled only: edges, attributes and new nodes)",
     )
-    _add_options(parser)
+    add_training(parser)
+    add_vote_options(parser)
     parser.add_argument(
         "--edge-field", choices=list(map(str, EdgeField)), help="override the model's own rule for edges"
     )
@@ -58,49 +59,21 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument("--work", metavar="DIR", help="where unfinished work is kept (default: the cache folder)")
 
 
-def _add_options(parser: argparse.ArgumentParser) -> None:
-    """Options that `train`, `vote` and `bundle` share."""
-    parser.add_argument("--split", type=natural, default=0, help="number of the data split (default 0)")
-    parser.add_argument("--seed", type=natural, help="seed of weights and draws (default: the split)")
-    parser.add_argument("--epochs", type=natural, help="at most this many epochs (default: the paper's)")
-    parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities: attr_add attr_del adj_add adj_del")
-    add_vote_options(parser)
-
-
 def run(args: argparse.Namespace) -> int:
     from certcore.pipeline.bundle import BundleRecipe, make_bundle
 
     recipe = BundleRecipe(
-        dataset=args.dataset,
-        model=args.model,
-        types=args.types,
-        split=args.split,
-        seed=args.seed,
-        samples=args.samples,
-        first=args.first,
-        selection=args.selection,
-        alpha=args.alpha,
-        theta=tuple(args.theta) if args.theta else None,
-        edge_field=args.edge_field,
-        epochs=args.epochs,
-        attr_std=tuple(args.attr_std.split(",")) if args.attr_std else (),
-        noise_at=args.noise_at,
-        per_class=args.per_class,
-        control_at=tuple(args.control_at.split(",")) if args.control_at else (),
-    )
+        dataset=args.dataset, model=args.model, types=args.types, split=args.split, seed=args.seed,
+        samples=args.samples, first=args.first, selection=args.selection, alpha=args.alpha,
+        theta=tuple(args.theta) if args.theta else None, edge_field=args.edge_field, epochs=args.epochs,
+        attr_std=tuple(args.attr_std.split(",")) if args.attr_std else (), noise_at=args.noise_at,
+        per_class=args.per_class, control_at=tuple(args.control_at.split(",")) if args.control_at else (),
+    )  # fmt: skip
     path, instance = make_bundle(
-        recipe,
-        args.output,
-        work=args.work,
-        jobs=args.jobs,
-        scheduler=args.scheduler,
-        fresh=args.fresh,
-        progress=not args.json,
-        say=lambda line: print(line, file=sys.stderr, flush=True),
-    )
-    if args.json:
-        facts = {"path": str(path), "bytes": path.stat().st_size, "digest": instance.digest}
-        print_json(facts | {"accuracy": instance.meta["accuracy"], "targets": len(instance.select_targets(None))})
-    else:
-        print(f"wrote {path} ({path.stat().st_size / 2**20:.2f} MiB)")
-    return 0
+        recipe, args.output, work=args.work, jobs=args.jobs, scheduler=args.scheduler, fresh=args.fresh,
+        progress=not args.json, say=lambda line: print(line, file=sys.stderr, flush=True),
+    )  # fmt: skip
+    size = path.stat().st_size
+    facts = {"path": str(path), "bytes": size, "digest": instance.digest, "accuracy": instance.meta["accuracy"]}
+    facts["targets"] = len(instance.select_targets(None))
+    return answer(args, facts, f"wrote {path} ({size / 2**20:.2f} MiB)")

@@ -27,6 +27,7 @@ from certcore.common.interrupt import run_beside
 from certcore.common.rounding import share_down
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
+from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import FoundAttack, attacks_on, largest, load_attack
 from certcore.result.certificate import Certificate
 from certcore.verify.proof import proof_bytes
@@ -69,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         certificate, _ = run_beside(
             lambda cancel: certify(instance, threat, cancel=cancel, **solve_options(args)), _say_stopping
         )
-    found = _model_attack(args, instance, threat)
+    found = changed_by_ballots(instance, certificate) or _model_attack(args, instance, threat)
     if args.proof is not None:
         assert certificate.proof is not None
         with atomic_write(args.proof, "wb") as handle:
@@ -98,8 +99,8 @@ def run(args: argparse.Namespace) -> int:
         print(_words(instance, certificate, None if before is None else len(before), verbose=args.verbose))
         print(f"on the model      {messages.changed_words(found, None if before is None else len(before))}")
         if before is not None:
-            told = messages.certified_accuracy(instance, threat, certificate.verified_certified, before)
-            print(f"accuracy          {told}")
+            sentence = messages.certified_accuracy(instance, threat, certificate.verified_certified, before)
+            print(f"accuracy          {sentence}")
     return 0
 
 
@@ -142,10 +143,7 @@ def _words(instance: Instance, c: Certificate, of: int | None, *, verbose: bool)
     ]
     if c.unproven:
         lines.append(f"solver's claim     {c.certified:,} ({share_down(c.certified, whole, 2)}), not verified")
-    lines += [
-        f"naive             {c.naive_certified:,}",
-        f"left uncertified  {messages.limit_words(c)}",
-    ]
+    lines += [f"naive             {c.naive_certified:,}", f"left uncertified  {messages.limit_words(c)}"]
     if c.attack_found is not None:
         lines.append(
             f"best attack found leaves {c.attack_found:,} uncertified (integer, replayed on the base certificates)"

@@ -7,7 +7,7 @@ import argparse
 from certcore.cli.options import solve_options, threat_of
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
-from certcore.cli.sweeping import VALUES, VALUES_HELP, Asked, add_sweep, run_sweep
+from certcore.cli.sweeping import VALUES, VALUES_HELP, SweepRequest, add_sweep, run_sweep
 from certcore.common.errors import InputError
 from certcore.sweep import Curve, curve
 from certcore.sweep.parallel import CurveTask, SplitCurve, over_splits, run_many
@@ -37,17 +37,17 @@ def run(args: argparse.Namespace) -> int:
     if args.splits and args.checkpoint:
         raise InputError("--checkpoint works for one instance; leave it out, or run the splits one by one")
 
-    def compute(asked: Asked, progress: StatusLine) -> Curve | SplitCurve:
-        ((axis, values),) = asked.axes
-        if len(asked.instances) == 1:
-            return curve(asked.instances[0], asked.threat, axis.name, values, progress=progress, **asked.options)
+    def compute(request: SweepRequest, progress: StatusLine) -> Curve | SplitCurve:
+        ((axis, values),) = request.axes
+        if len(request.instances) == 1:
+            return curve(request.instances[0], request.threat, axis.name, values, progress=progress, **request.options)
         tasks = [
             CurveTask(
                 one, threat_of(args, one), axis.name, tuple(values), **solve_options(args), tolerance=args.tolerance
             )
-            for one in asked.instances
+            for one in request.instances
         ]
-        watch = {"cancel": asked.options["cancel"], "progress": progress}
+        watch = {"cancel": request.options["cancel"], "progress": progress}
         found = run_many(tasks, jobs=args.jobs, scheduler=args.scheduler, **watch)
         return over_splits([c for c in found if isinstance(c, Curve)])
 

@@ -56,7 +56,7 @@ def dashboard(*sources: Instance | str | os.PathLike[str], port: int | None = No
     """
     if importlib.util.find_spec("streamlit") is None:
         raise InputError("the dashboard needs Streamlit; install it with: pip install 'certcore[dashboard]'")
-    chosen = _free_port() if port is None else whole_number(port, "the port", 1, 65535)
+    chosen = free_port() if port is None else whole_number(port, "the port", 1, 65535)
     folder = Path(tempfile.mkdtemp(prefix="certcore-dashboard-"))
     try:
         environment = os.environ | {"CERTCORE_DASHBOARD_PARENT": str(os.getpid())}
@@ -167,7 +167,7 @@ def _put(source: Instance | str | os.PathLike[str], folder: Path) -> None:
     save_instance(path, instance)
 
 
-def _free_port() -> int:
+def free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

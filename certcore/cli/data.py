@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from certcore.cli.options import add_json, natural, print_json
+from certcore.cli.options import add_json, answer, natural
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
@@ -35,22 +35,22 @@ def add(subparsers: Subparsers) -> None:
     load.add_argument(
         "--words", type=natural, default=200, metavar="N", help="number of words kept from documents (default 200)"
     )
-    asked = load.add_argument_group(
+    group = load.add_argument_group(
         "changes", "Data are taken as they are. What does not fit is refused, unless one of these asks for a change."
     )
-    asked.add_argument("--binarize", action="store_true", help="attributes that are not zero become 1")
-    asked.add_argument(
+    group.add_argument("--binarize", action="store_true", help="attributes that are not zero become 1")
+    group.add_argument(
         "--keep-values", action="store_true", help="attributes stay the numbers they are, and are not flipped"
     )
-    asked.add_argument("--undirected", action="store_true", help="take edges in both directions")
-    asked.add_argument("--directed", action="store_true", help="keep the direction of edges")
+    group.add_argument("--undirected", action="store_true", help="take edges in both directions")
+    group.add_argument("--directed", action="store_true", help="keep the direction of edges")
     # Kept for old scripts: this option is the default now.
     load.add_argument("--all-components", action="store_true", help=argparse.SUPPRESS)
-    asked.add_argument(
+    group.add_argument(
         "--simplify", action="store_true",
         help="leave out self loops, repeated edges, edge weights and edges to unknown nodes",
     )  # fmt: skip
-    asked.add_argument(
+    group.add_argument(
         "--largest-component", action="store_true", help="leave out nodes outside the largest connected component"
     )
     load.add_argument("-o", "--output", metavar="FILE", help="where to write it (default: the cache)")
@@ -69,17 +69,12 @@ def _list(args: argparse.Namespace) -> int:
         | {"name": entry.name, "source": entry.source, "cached": dataset_path(entry.name).exists()}
         for entry in known_datasets().values()
     ]
-    if args.json:
-        print_json({"datasets": entries})
-        return 0
-    print(f"{'name':12}{'nodes':>8}{'edges':>8}{'attributes':>12}{'classes':>9}  source")
+    lines = [f"{'name':12}{'nodes':>8}{'edges':>8}{'attributes':>12}{'classes':>9}  source"]
     for entry in entries:
-        numbers = [f"{entry[key]:,}" if entry[key] else "–" for key in ("nodes", "edges", "attributes", "classes")]
+        n, e, a, c = (f"{entry[key]:,}" if entry[key] else "–" for key in ("nodes", "edges", "attributes", "classes"))
         mark = " (in the cache)" if entry["cached"] else ""
-        print(
-            f"{entry['name']:12}{numbers[0]:>8}{numbers[1]:>8}{numbers[2]:>12}{numbers[3]:>9}  {entry['source']}{mark}"
-        )
-    return 0
+        lines.append(f"{entry['name']:12}{n:>8}{e:>8}{a:>12}{c:>9}  {entry['source']}{mark}")
+    return answer(args, {"datasets": entries}, *lines)
 
 
 def _get(args: argparse.Namespace) -> int:
@@ -89,10 +84,8 @@ def _get(args: argparse.Namespace) -> int:
         require_file(args.name, "an imported dataset (.npz)", suffix=".npz")
     with StatusLine("data get", quiet=args.json):
         dataset = get_dataset(args.name, refresh=args.refresh)
-    _tell(
-        dataset.counts | {"path": args.name if args.name.endswith(".npz") else str(dataset_path(args.name))}, args.json
-    )
-    return 0
+    path = args.name if args.name.endswith(".npz") else str(dataset_path(args.name))
+    return _tell(args, dataset.counts | {"path": path})
 
 
 def _import(args: argparse.Namespace) -> int:
@@ -104,31 +97,19 @@ def _import(args: argparse.Namespace) -> int:
         require_file(file, "the file to import")
     with StatusLine("data import", quiet=args.json):
         dataset = import_file(
-            args.file,
-            args.name,
-            edges=args.edges,
-            words=args.words,
-            binarize=args.binarize,
-            keep_values=args.keep_values,
-            undirected=args.undirected,
-            directed=args.directed,
-            simplify=args.simplify,
+            args.file, args.name, edges=args.edges, words=args.words, binarize=args.binarize,
+            keep_values=args.keep_values, undirected=args.undirected, directed=args.directed, simplify=args.simplify,
             largest_component=args.largest_component,
-        )
+        )  # fmt: skip
     check_counts(dataset)
     path = args.output or dataset_path(dataset.name)
     save_dataset(path, dataset)
-    _tell(dataset.counts | {"path": str(path), "changes": dataset.changes}, args.json)
-    return 0
+    return _tell(args, dataset.counts | {"path": str(path), "changes": dataset.changes})
 
 
-def _tell(facts: dict, as_json: bool) -> None:
-    if as_json:
-        print_json(facts)
-        return
-    print(
+def _tell(args: argparse.Namespace, facts: dict) -> int:
+    head = (
         f"{facts['name']}: {facts['nodes']:,} nodes, {facts['edges']:,} edges, {facts['attributes']:,} attributes, "
         f"{facts['classes']} classes; {facts['path']}"
     )
-    for sentence in facts.get("changes", ()):
-        print(f"changed: {sentence}")
+    return answer(args, facts, head, *(f"changed: {sentence}" for sentence in facts.get("changes", ())))

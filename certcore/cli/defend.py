@@ -34,11 +34,7 @@ def add(subparsers: Subparsers) -> None:
     )
     parser.add_argument("--nodes", type=natural, required=True, metavar="K", help="how many nodes to protect")
     parser.add_argument(
-        "--tries",
-        type=natural,
-        default=TRIES,
-        metavar="N",
-        help=f"candidates tried in each step (default {TRIES})",
+        "--tries", type=natural, default=TRIES, metavar="N", help=f"candidates tried in each step (default {TRIES})"
     )
     add_question(parser)
     add_json(parser)

@@ -10,10 +10,10 @@ from certcore.cli.options import (
     add_json,
     add_relaxation,
     add_threat,
+    answer,
     costs_text,
     nodes_text,
     open_instance,
-    print_json,
     threat_of,
 )
 from certcore.cli.parser import Subparsers
@@ -92,17 +92,14 @@ def run(args: argparse.Namespace) -> int:
     require_writable(args.output)
     spec = view_of(args)
     with StatusLine(f"draw {spec.kind}", quiet=args.json):
-        data = render(
-            make(spec),
-            form.key,
-        )
+        data = render(make(spec), form.key)
+    return _written(args, spec.kind, data, form.key)
+
+
+def _written(args: argparse.Namespace, kind: str, data: bytes, form: str) -> int:
     with atomic_write(args.output) as handle:
         handle.write(data)
-    if args.json:
-        print_json({"kind": spec.kind, "file": args.output, "format": form.key})
-    else:
-        print(f"{spec.kind}: {args.output}")
-    return 0
+    return answer(args, {"kind": kind, "file": args.output, "format": form}, f"{kind}: {args.output}")
 
 
 def _workbench(args: argparse.Namespace) -> int:
@@ -115,13 +112,7 @@ def _workbench(args: argparse.Namespace) -> int:
     instance = open_instance(args.instances[0], args)
     with StatusLine("draw workbench", quiet=args.json) as line:
         data = workbench_page(instance, threat_of(args, instance), args.relaxation, line)
-    with atomic_write(args.output) as handle:
-        handle.write(data)
-    if args.json:
-        print_json({"kind": "workbench", "file": args.output, "format": "html"})
-    else:
-        print(f"workbench: {args.output}")
-    return 0
+    return _written(args, "workbench", data, "html")
 
 
 def view_of(args: argparse.Namespace) -> ViewSpec:

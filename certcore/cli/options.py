@@ -87,14 +87,14 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
     for name in TYPES:
         entry = entry_of(name)
-        told = f"local budget: {LABELS[name]} at each node (default: no limit)"
+        text = f"local budget: {LABELS[name]} at each node (default: no limit)"
         if entry.brings_nodes:
-            told = f"edges between each of the {entry.plural} and nodes of the graph (default: no limit)"
+            text = f"edges between each of the {entry.plural} and nodes of the graph (default: no limit)"
         elif entry.lengths:
-            told = "local budget: how far each row may be moved (default: no limit)"
+            text = "local budget: how far each row may be moved (default: no limit)"
         elif not entry.at_nodes:
-            told += "; in directed graphs, incoming and outgoing edges together"
-        group.add_argument(*_spellings("--local-", name), metavar="LENGTH" if entry.lengths else "N", help=told)
+            text += "; in directed graphs, incoming and outgoing edges together"
+        group.add_argument(*_spellings("--local-", name), metavar="LENGTH" if entry.lengths else "N", help=text)
     group.add_argument(
         "--local-mode", choices=list(map(str, LocalMode)), default=LocalMode.ABSOLUTE,
         help="local budgets as counts, or as decimal shares of what the node has, rounded down (of the norm of its "
@@ -167,6 +167,14 @@ def add_vote_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--jobs", type=natural, help="number of processes (default: one per processor)")
     parser.add_argument("--scheduler", metavar="ADDRESS", help="address of a Dask scheduler, for many machines")
     add_json(parser)
+
+
+def add_training(parser: argparse.ArgumentParser) -> None:
+    """Options that concern training."""
+    parser.add_argument("--split", type=natural, default=0, help="number of the data split (default 0)")
+    parser.add_argument("--seed", type=natural, help="seed of weights and draws (default: the split)")
+    parser.add_argument("--epochs", type=natural, help="at most this many epochs (default: the paper's)")
+    parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities: attr_add attr_del adj_add adj_del")
 
 
 def add_json(parser: argparse.ArgumentParser) -> None:
@@ -245,14 +253,23 @@ def print_json(value: object) -> None:
     print(json.dumps(value, ensure_ascii=False, allow_nan=False))
 
 
+def answer(args: argparse.Namespace, report: object, *lines: object) -> int:
+    """Print the report as JSON if that was asked for, the lines otherwise; returns the exit code of success."""
+    if args.json:
+        print_json(report)
+    else:
+        print(*lines, sep="\n")
+    return 0
+
+
 def write_csv(handle: Any, columns: dict[str, Any]) -> None:
     """Columns of equal length as CSV, by the same function as all exports."""
     # Imported here because most commands write no table, and importing figures is slow.
     from certcore.figures.table import csv_text
 
     # Existing scripts expect True and False as Python writes them.
-    told = [map(str, column) if np.asarray(column).dtype == bool else column for column in columns.values()]
-    handle.write(csv_text(list(columns), zip(*told), newline="\n"))
+    cells = [map(str, column) if np.asarray(column).dtype == bool else column for column in columns.values()]
+    handle.write(csv_text(list(columns), zip(*cells), newline="\n"))
 
 
 def _local_count(text: str, name: str) -> int:

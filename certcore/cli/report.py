@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from certcore.cli.options import (
-    add_json,
-    add_question,
-    print_json,
-    read_question,
-    solve_options,
-)
+from certcore.cli.options import add_json, add_question, answer, read_question, solve_options
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import show_progress
 from certcore.common.files import require_writable
@@ -51,21 +45,10 @@ def run(args: argparse.Namespace) -> int:
         threat = threat.replace(**{name: getattr(chosen, name) for name in (*TYPES, *unset)})
     tell = None if args.quiet or args.json else show_progress
     report = build_report(
-        instance,
-        threat,
-        source=args.instance,
-        targets=args.targets,
-        base_rule=args.base_rule,
-        **solve_options(args),
-        quick=args.quick,
-        progress=tell,
-    )
+        instance, threat, source=args.instance, targets=args.targets, base_rule=args.base_rule, **solve_options(args),
+        quick=args.quick, progress=tell,
+    )  # fmt: skip
     report = with_attacks(report, attacks_on(args.instance, instance))
     files = write_report(report, args.output, progress=tell)
-    if args.json:
-        print_json({**report.certificate.to_json(), "guarantee": report.guarantee, "files": [str(f) for f in files]})
-    else:
-        print(report.guarantee)
-        print(report.changed)
-        print(f"{len(files)} files in {args.output} and {files[-1]}")
-    return 0
+    told = report.certificate.to_json() | {"guarantee": report.guarantee, "files": [str(f) for f in files]}
+    return answer(args, told, report.guarantee, report.changed, f"{len(files)} files in {args.output} and {files[-1]}")

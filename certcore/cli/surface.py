@@ -6,7 +6,7 @@ import argparse
 
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
-from certcore.cli.sweeping import VALUES, VALUES_HELP, Asked, add_sweep, run_sweep
+from certcore.cli.sweeping import VALUES, VALUES_HELP, SweepRequest, add_sweep, run_sweep
 from certcore.sweep import Surface, surface
 
 
@@ -28,12 +28,12 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    def compute(asked: Asked, progress: StatusLine) -> Surface:
-        (x, xs), (y, ys) = asked.axes
+    def compute(request: SweepRequest, progress: StatusLine) -> Surface:
+        (x, xs), (y, ys) = request.axes
         workers = {"jobs": args.jobs, "scheduler": args.scheduler}
         return surface(
-            asked.instances[0], asked.threat, x.name, xs, y.name, ys,
-            progress=lambda growing: progress(growing.share_done), **workers, **asked.options,
+            request.instances[0], request.threat, x.name, xs, y.name, ys,
+            progress=lambda growing: progress(growing.share_done), **workers, **request.options,
         )  # fmt: skip
 
     axes = [(args.x, args.x_values, "--x-values"), (args.y, args.y_values, "--y-values")]

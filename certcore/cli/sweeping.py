@@ -41,7 +41,7 @@ VALUES_HELP = "its values: numbers and ranges with both ends included, such as 0
 
 
 @dataclass(frozen=True, eq=False)
-class Asked:
+class SweepRequest:
     """Arguments of a sweep: instances (of several splits), the fixed threat model, and the values of each axis."""
 
     instances: list[Instance]
@@ -74,7 +74,7 @@ def add_sweep(parser: argparse.ArgumentParser, what: str) -> None:
 def run_sweep(
     args: argparse.Namespace,
     axes: Sequence[tuple[str, str, str]],
-    compute: Callable[[Asked, StatusLine], Curve | Surface | SplitCurve],
+    compute: Callable[[SweepRequest, StatusLine], Curve | Surface | SplitCurve],
 ) -> int:
     """Read the arguments, compute with a progress line, write the table.
 
@@ -93,7 +93,7 @@ def run_sweep(
     options = solve_options(args) | {"checkpoint": args.checkpoint, "tolerance": args.tolerance}
 
     def work(cancel: threading.Event, progress: StatusLine) -> Curve | Surface | SplitCurve:
-        return compute(Asked(instances, threat, varied, options | {"cancel": cancel}), progress)
+        return compute(SweepRequest(instances, threat, varied, options | {"cancel": cancel}), progress)
 
     result = watched(args.command, args, work)
     at_most = threat

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from certcore.cli.options import add_json, natural, print_json
+from certcore.cli.options import add_json, add_training, answer
 from certcore.cli.parser import Subparsers
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
@@ -31,10 +31,7 @@ def add(subparsers: Subparsers) -> None:
         help="instead of types: Gaussian noise of this standard deviation on attributes that are numbers (pubmed means "
         "pubmed_tfidf then); with --theta 0 0 0 P edges are deleted as well",
     )
-    parser.add_argument("--split", type=natural, default=0, help="number of the data split (default 0)")
-    parser.add_argument("--seed", type=natural, help="seed of weights and draws (default: the split)")
-    parser.add_argument("--epochs", type=natural, help="at most this many epochs (default: the paper's)")
-    parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities: attr_add attr_del adj_add adj_del")
+    add_training(parser)
     parser.add_argument("-o", "--output", metavar="FILE", help="default: DATASET-MODEL-TYPES-sSPLIT.safetensors")
     add_json(parser)
 
@@ -62,23 +59,12 @@ def run(args: argparse.Namespace) -> int:
     from certcore.models.storage import save_model
 
     trained = train(
-        dataset,
-        args.model,
-        noise,
-        split=args.split,
-        seed=args.seed,
-        epochs=args.epochs,
-        robust=robust,
+        dataset, args.model, noise, split=args.split, seed=args.seed, epochs=args.epochs, robust=robust,
         progress=not args.json,
-    )
-    path = (
-        args.output
-        or f"{dataset.name}-{args.model}-{noise.types if args.attr_std else args.types}-s{args.split}.safetensors"
-    )
+    )  # fmt: skip
+    types = noise.types if args.attr_std else args.types
+    path = args.output or f"{dataset.name}-{args.model}-{types}-s{args.split}.safetensors"
     save_model(path, trained.model, trained.facts)
-    if args.json:
-        print_json(trained.facts | {"path": str(path)})
-    else:
-        facts = trained.facts
-        print(f"clean test accuracy {facts['accuracy_clean']:.3f} after {facts['epochs_run']} epochs; wrote {path}")
-    return 0
+    right, epochs = trained.facts["accuracy_clean"], trained.facts["epochs_run"]
+    line = f"clean test accuracy {right:.3f} after {epochs} epochs; wrote {path}"
+    return answer(args, trained.facts | {"path": str(path)}, line)

@@ -6,11 +6,12 @@ import argparse
 import threading
 from typing import Any
 
-from certcore.cli.options import add_instance, add_json, natural, print_json, read_instance
+from certcore.cli.options import add_instance, add_json, answer, natural, read_instance
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
+from certcore.messages.model_attack import size_words
 from certcore.model_attack.stored import load_attack
 
 
@@ -33,11 +34,12 @@ def add(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     from certcore.model_attack.run import recount
-    from certcore.pipeline.attacking import bundle_victim
+    from certcore.pipeline.attacking import bundle_victim, with_attributes
 
     require_file(args.attack, "a file written by certcore attack", suffix=".npz")
     instance = read_instance(args)
     attack = load_attack(args.attack, instance)
+    instance = with_attributes(instance)
     with StatusLine("verify-attack", quiet=args.json):
         victim = bundle_victim(instance, args.model, args.work)
         if victim.digest != attack.meta.get("model"):
@@ -46,14 +48,18 @@ def run(args: argparse.Namespace) -> int:
                 f"{victim.digest[:12]}; give the model that was attacked with --model"
             )
         levels: list[dict[str, Any]] = [
-            {"flips": level.flips, "changed": level.stored, "recounted": level.recounted, "wrong": level.wrong}
+            {
+                "flips": level.flips,
+                "words": size_words(level.flips, level.distance),
+                "changed": level.stored,
+                "recounted": level.recounted,
+                "wrong": level.wrong,
+            }
             for level in recount(attack, victim, instance, args.seed, threading.Event())
         ]
     accepted = not any(level["wrong"] for level in levels)
-    if args.json:
-        print_json({"accepted": accepted, "levels": levels})
-    else:
-        print(f"{'accepted' if accepted else 'rejected'}: new samples {'agree' if accepted else 'disagree'}")
-        for level in levels:
-            print(f"  {level['flips']:>6,} flips: {level['changed']:,} changed, {level['recounted']:,} counted again")
+    lines = [f"{'accepted' if accepted else 'rejected'}: new samples {'agree' if accepted else 'disagree'}"]
+    for level in levels:
+        lines.append(f"  {level['words']}: {level['changed']:,} changed, {level['recounted']:,} counted again")
+    answer(args, {"accepted": accepted, "levels": levels}, *lines)
     return 0 if accepted else 1

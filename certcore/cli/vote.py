@@ -4,20 +4,14 @@ from __future__ import annotations
 
 import argparse
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from certcore.cli.options import add_vote_options, natural, print_json
+from certcore.cli.options import add_vote_options, answer, natural
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
 from certcore.common.rounding import share_down
 from certcore.domain.noise import Noise
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from certcore.votes.run import Votes
 
 
 def add(subparsers: Subparsers) -> None:
@@ -69,16 +63,9 @@ def run(args: argparse.Namespace) -> int:
     require_writable(path)
     checkpoint = path.with_name(path.name + ".partial")
     votes = collect_votes(
-        voter,
-        selection=args.selection,
-        estimation=args.samples,
-        checkpoint=checkpoint,
-        finished=path,
-        fresh=args.fresh,
-        jobs=args.jobs,
-        scheduler=args.scheduler,
-        progress=not args.json,
-    )
+        voter, selection=args.selection, estimation=args.samples, checkpoint=checkpoint, finished=path,
+        fresh=args.fresh, jobs=args.jobs, scheduler=args.scheduler, progress=not args.json,
+    )  # fmt: skip
     write_npz(
         path,
         {
@@ -94,17 +81,10 @@ def run(args: argparse.Namespace) -> int:
         },
     )
     checkpoint.unlink(missing_ok=True)
-    _tell(args, votes, dataset.labels, path)
-    return 0
-
-
-def _tell(args: argparse.Namespace, votes: Votes, labels: np.ndarray, path: Path) -> None:
-    right = int((votes.prediction == labels).sum())
-    if args.json:
-        outcome = {"path": str(path), "samples": votes.n_samples, "fresh_after": list(votes.fresh_after)}
-        print_json(outcome | {"accuracy_smoothed_all_nodes": right / len(votes.prediction)})
-    else:
-        print(
-            f"{votes.n_samples:,} votes; the label most votes chose is right for "
-            f"{share_down(right, len(votes.prediction))} of all nodes, those that will abstain included; wrote {path}"
-        )
+    right, nodes = int((votes.prediction == dataset.labels).sum()), len(votes.prediction)
+    outcome = {"path": str(path), "samples": votes.n_samples, "fresh_after": list(votes.fresh_after)}
+    line = (
+        f"{votes.n_samples:,} votes; the label most votes chose is right for {share_down(right, nodes)} of all nodes, "
+        f"those that will abstain included; wrote {path}"
+    )
+    return answer(args, outcome | {"accuracy_smoothed_all_nodes": right / nodes}, line)

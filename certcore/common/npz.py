@@ -125,10 +125,7 @@ def _read_array(stream: IO[bytes], declared: int, label: str, most: int) -> np.n
 
 def write_npz(path: str | os.PathLike[str], arrays: dict[str, np.ndarray]) -> None:
     """Write arrays as a compressed `.npz`: atomically, and the same bytes for the same arrays."""
-    with (
-        atomic_write(path) as handle,
-        zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive,
-    ):
+    with atomic_write(path) as handle, zipfile.ZipFile(handle, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
         for key in sorted(arrays):
             buffer = io.BytesIO()
             npy.write_array(buffer, np.asarray(arrays[key], order="C"), allow_pickle=False)

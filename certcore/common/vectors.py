@@ -145,11 +145,7 @@ def weigh_rows(typingctx, matrix, weights, count, out):
             return builder.add(at, _number(8)), state
 
         state = _loop(
-            builder,
-            _number(0),
-            lambda at: builder.icmp_signed("<", at, arguments[2]),
-            step,
-            ir.Constant(sums, None),
+            builder, _number(0), lambda at: builder.icmp_signed("<", at, arguments[2]), step, ir.Constant(sums, None)
         )
         parts = [builder.extract_value(state, k) for k in range(8)]
         while len(parts) > 1:

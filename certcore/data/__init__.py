@@ -7,15 +7,6 @@ from certcore.data.split import make_split
 from certcore.data.synthetic import citation_like
 
 __all__ = [
-    "REGISTRY",
-    "Dataset",
-    "citation_like",
-    "from_networkx",
-    "from_pyg",
-    "from_tables",
-    "get_dataset",
-    "import_file",
-    "load_dataset_file",
-    "make_split",
-    "save_dataset",
-]
+    "REGISTRY", "Dataset", "citation_like", "from_networkx", "from_pyg", "from_tables", "get_dataset", "import_file",
+    "load_dataset_file", "make_split", "save_dataset",
+]  # fmt: skip

@@ -12,26 +12,26 @@ import scipy.sparse as sp
 from certcore.common.errors import InputError
 from certcore.common.reading import whole_numbers
 from certcore.data.convert import from_networkx, from_pyg
-from certcore.data.dataset import Asked, Dataset, build_dataset, numbered_classes
+from certcore.data.dataset import Dataset, ImportOptions, build_dataset, numbered_classes
 from certcore.domain.graph import Graph
 from certcore.domain.limits import MAX_CLASSES
 
 
-def as_dataset(data: Any, name: str = "", **asked: Unpack[Asked]) -> tuple[Dataset, bool]:
+def as_dataset(data: Any, name: str = "", **options: Unpack[ImportOptions]) -> tuple[Dataset, bool]:
     """The data as a dataset, and whether labels were given.
 
     Accepted are torch-geometric's `Data`, a networkx graph, a `Dataset` or `Graph` of certcore, and tuples (x, edges)
     or (x, edges, labels). The edges are an edge_index of two rows or an N × N matrix whose entry (i, j) means that i
-    receives from j. The data are changed only by the options in `asked`.
+    receives from j. The data are changed only by the given options.
     """
-    if isinstance(data, Dataset | Graph) and any(asked.values()):
-        raise InputError(f"a {type(data).__name__} of certcore is taken as it is; leave {', '.join(asked)} out")
+    if isinstance(data, Dataset | Graph) and any(options.values()):
+        raise InputError(f"a {type(data).__name__} of certcore is taken as it is; leave {', '.join(options)} out")
     if isinstance(data, Dataset):
         return (replace(data, name=name) if name else data), True
     if isinstance(data, Graph):
         return Dataset(name or "graph", data, np.zeros(data.n_nodes, dtype=np.int64), ("class 0",)), False
     if isinstance(data, tuple | list):
-        return _from_matrices(data, name or "graph", asked)
+        return _from_matrices(data, name or "graph", options)
     if hasattr(data, "nodes") and hasattr(data, "is_directed") and hasattr(data, "edges") and callable(data.edges):
         known = str(getattr(data, "name", "") or "")
         labelled = all("y" in data.nodes[node] for node in data.nodes)
@@ -39,20 +39,20 @@ def as_dataset(data: Any, name: str = "", **asked: Unpack[Asked]) -> tuple[Datas
             data = data.copy()
             for node in data.nodes:
                 data.nodes[node]["y"] = 0
-        return from_networkx(data, name or known or "graph", **asked), labelled
+        return from_networkx(data, name or known or "graph", **options), labelled
     if hasattr(data, "edge_index") and hasattr(data, "x"):
         labelled = getattr(data, "y", None) is not None
         if not labelled and data.x is not None:
             data = copy.copy(data)
             data.y = data.x.new_zeros(len(data.x)).long()
-        return from_pyg(data, name or "graph", **asked), labelled
+        return from_pyg(data, name or "graph", **options), labelled
     raise InputError(
         f"the data are a {type(data).__name__}; expected a torch-geometric Data, a networkx graph, a certcore Dataset "
         "or Graph, or a tuple (x, edge_index) or (x, adjacency), with labels as a third part if there are any"
     )
 
 
-def _from_matrices(data: Any, name: str, asked: Asked) -> tuple[Dataset, bool]:
+def _from_matrices(data: Any, name: str, options: ImportOptions) -> tuple[Dataset, bool]:
     if len(data) not in (2, 3):
         raise InputError(f"the data are a tuple of {len(data)}; expected (x, edges) or (x, edges, labels)")
     attributes = sp.csr_array(_array(data[0]))
@@ -77,8 +77,9 @@ def _from_matrices(data: Any, name: str, asked: Asked) -> tuple[Dataset, bool]:
     given = _array(data[2]) if labelled else np.zeros(n_nodes, dtype=np.int64)
     labels = whole_numbers(given, "the list of labels", 0, MAX_CLASSES - 1, shape=(n_nodes,))
     dataset = build_dataset(
-        name, pairs, attributes, labels, numbered_classes(labels), weights=weights, source={"from": "matrices"}, **asked
-    )
+        name, pairs, attributes, labels, numbered_classes(labels), weights=weights, source={"from": "matrices"},
+        **options,
+    )  # fmt: skip
     return dataset, labelled
 
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz
 from certcore.common.reading import whole_numbers
-from certcore.data.dataset import Asked, Changes, Dataset, build_dataset, load_dataset_file, numbered_classes
+from certcore.data.dataset import Changes, Dataset, ImportOptions, build_dataset, load_dataset_file, numbered_classes
 from certcore.data.features import built_from, nearest_points
 from certcore.data.linqs import read_linqs
 from certcore.data.split import TEST, TRAIN, VALIDATION
@@ -21,10 +21,12 @@ from certcore.domain.graph import MAX_ATTRS
 from certcore.domain.limits import MAX_CLASSES
 
 
-def from_pyg(data: Any, name: str, *, source: dict[str, Any] | None = None, **asked: Unpack[Asked]) -> Dataset:
+def from_pyg(
+    data: Any, name: str, *, source: dict[str, Any] | None = None, **options: Unpack[ImportOptions]
+) -> Dataset:
     """A torch-geometric `Data` with `x`, `edge_index` and `y`; its masks become the split, names are kept.
 
-    The data are changed only by the options in `Asked`. Values other than 0 and 1 need `keep_values` or `binarize`.
+    Only the `ImportOptions` change the data. Values other than 0 and 1 need `keep_values` or `binarize`.
     """
     for key in ("x", "edge_index", "y"):
         if getattr(data, key, None) is None:
@@ -40,7 +42,7 @@ def from_pyg(data: Any, name: str, *, source: dict[str, Any] | None = None, **as
         raise InputError(f"edge_index of {name} has shape {index.shape}; expected two rows, senders and receivers")
     weights = [_numpy(data[key]).reshape(-1) for key in ("edge_weight", "edge_attr") if _has(data, key)]
     names = data["node_names"] if _has(data, "node_names") else None
-    if names is None and asked.get("largest_component"):
+    if names is None and options.get("largest_component"):
         names = range(n_nodes)  # the index of each node in the original data
     if names is not None and len(names) != n_nodes:
         raise InputError(f"node_names of {name} has {len(names)} entries; expected one for each of {n_nodes:,} nodes")
@@ -54,7 +56,7 @@ def from_pyg(data: Any, name: str, *, source: dict[str, Any] | None = None, **as
         node_names=None if names is None else tuple(map(str, names)),
         split=_split_of_masks(data, name, n_nodes),
         source=source or {"from": "torch-geometric"},
-        **asked,
+        **options,
     )
 
 
@@ -87,11 +89,17 @@ def _split_of_masks(data: Any, name: str, n_nodes: int) -> np.ndarray | None:
 
 
 def from_networkx(
-    graph: Any, name: str, *, attribute: str = "x", label: str = "y", weight: str = "weight", **asked: Unpack[Asked]
+    graph: Any,
+    name: str,
+    *,
+    attribute: str = "x",
+    label: str = "y",
+    weight: str = "weight",
+    **options: Unpack[ImportOptions],
 ) -> Dataset:
     """A networkx graph whose nodes have a vector (`attribute`) and a class (`label`); u → v: v receives from u.
 
-    The data are changed only by the options in `Asked`. Values other than 0 and 1 need `keep_values` or `binarize`.
+    Only the `ImportOptions` change the data. Values other than 0 and 1 need `keep_values` or `binarize`.
     """
     nodes = list(graph.nodes)
     if not nodes:
@@ -103,31 +111,26 @@ def from_networkx(
     position = {node: i for i, node in enumerate(nodes)}
     edges = np.array([(position[v], position[u]) for u, v in graph.edges()], dtype=np.int64).reshape(-1, 2)
     weights = [value for _, _, value in graph.edges(data=weight, default=1)]
-    if graph.is_directed() and not asked.get("undirected"):
-        asked["directed"] = True
+    if graph.is_directed() and not options.get("undirected"):
+        options["directed"] = True
     rows = [np.asarray(graph.nodes[node][attribute]).reshape(-1) for node in nodes]
     if len({len(row) for row in rows}) > 1:
         raise InputError(f"the {attribute!r} of the nodes of {name} differ in length; expected vectors of one length")
     class_names, labels = _classes([str(graph.nodes[node][label]) for node in nodes])
     return build_dataset(
-        name,
-        edges,
-        np.stack(rows),
-        labels,
-        class_names,
-        both_ways=not graph.is_directed(),
-        weights=np.array(weights, dtype=object),
-        node_names=tuple(map(str, nodes)),
-        source={"from": "networkx"},
-        **asked,
-    )
+        name, edges, np.stack(rows), labels, class_names, both_ways=not graph.is_directed(),
+        weights=np.array(weights, dtype=object), node_names=tuple(map(str, nodes)), source={"from": "networkx"},
+        **options,
+    )  # fmt: skip
 
 
-def from_tables(edges: str | Path | None, attributes: str | Path, name: str, **asked: Unpack[Asked]) -> Dataset:
+def from_tables(
+    edges: str | Path | None, attributes: str | Path, name: str, **options: Unpack[ImportOptions]
+) -> Dataset:
     """An edge list (two ids per line) and a CSV of nodes: id, then one column per attribute, then the class.
 
     Without an edge list each node is linked to its three nearest neighbours. Columns are then used as words, or with
-    `keep_values` as coordinates. The data are changed only by the options in `Asked`. Values other than 0 and 1 need
+    `keep_values` as coordinates. Only the `ImportOptions` change the data. Values other than 0 and 1 need
     `keep_values` or `binarize`.
     """
     table = _rows(attributes)
@@ -153,10 +156,10 @@ def from_tables(edges: str | Path | None, attributes: str | Path, name: str, **a
     source = {"from": ", ".join(Path(file).name for file in (edges, attributes) if file is not None)}
     if edges is None:
         pairs_of = neighbour_pairs(values != 0)
-        if asked.get("keep_values"):
+        if options.get("keep_values"):
             pairs_of, source = nearest_points(values, 3), source | built_from(3)
         return build_dataset(
-            name, pairs_of, values, labels, class_names, both_ways=True, node_names=tuple(ids), source=source, **asked
+            name, pairs_of, values, labels, class_names, both_ways=True, node_names=tuple(ids), source=source, **options
         )
     pairs = []
     for number, row in enumerate(_rows(edges), start=1):
@@ -170,15 +173,9 @@ def from_tables(edges: str | Path | None, attributes: str | Path, name: str, **a
                 raise InputError(f"line {number} of {Path(edges).name} names {end!r}, which has no attributes")
         pairs.append((position[ends[1]], position[ends[0]]))
     return build_dataset(
-        name,
-        np.array(pairs, dtype=np.int64).reshape(-1, 2),
-        values,
-        labels,
-        class_names,
-        node_names=tuple(ids),
-        source=source,
-        **asked,
-    )
+        name, np.array(pairs, dtype=np.int64).reshape(-1, 2), values, labels, class_names, node_names=tuple(ids),
+        source=source, **options,
+    )  # fmt: skip
 
 
 def import_file(
@@ -187,11 +184,11 @@ def import_file(
     *,
     edges: str | Path | None = None,
     words: int = 200,
-    **asked: Unpack[Asked],
+    **options: Unpack[ImportOptions],
 ) -> Dataset:
     """Import by file extension: .npz (ours, or the published Cora-ML), .content [+ .cites], .csv + edges, .tsv, .txt.
 
-    The data are changed only by the options in `Asked`. Values other than 0 and 1 need `keep_values` or `binarize`.
+    Only the `ImportOptions` change the data. Values other than 0 and 1 need `keep_values` or `binarize`.
     """
     path = Path(path)
     if not path.exists():
@@ -203,31 +200,31 @@ def import_file(
         if not parts:
             raise InputError(f"the folder {path} has no .content files; give one that has, or a single file")
         source = {"from": ", ".join(part.name for part in parts)}
-        return read_linqs(name, "\n".join(map(_text, parts)), source=source, **asked)
+        return read_linqs(name, "\n".join(map(_text, parts)), source=source, **options)
     if path.suffix == ".npz":
-        return _import_npz(path, name, asked)
+        return _import_npz(path, name, options)
     if path.suffix == ".content":
         cites = Path(edges) if edges else path.with_suffix(".cites")
         # WebKB has .cites files, but the paper links documents by their words. So its links are used on request only.
         linked = _text(cites) if edges or (cites.exists() and name != "webkb") else None
-        return read_linqs(name, _text(path), linked, source={"from": path.name}, **asked)
+        return read_linqs(name, _text(path), linked, source={"from": path.name}, **options)
     if path.suffix == ".csv":
-        return from_tables(edges, path, name, **asked)
+        return from_tables(edges, path, name, **options)
     if path.suffix in (".tsv", ".txt", ".tab"):
         lines = [line.partition("\t") for line in _text(path).splitlines() if line.strip()]
         if not lines or not all(tab for _, tab, _ in lines):
             raise InputError(f"{path.name} has a line without a tab; expected `class<tab>text` on every line")
         texts, classes = [text for _, _, text in lines], [label.strip() for label, _, _ in lines]
-        return from_documents(name, texts, classes, n_words=words, source={"from": path.name}, **asked)
+        return from_documents(name, texts, classes, n_words=words, source={"from": path.name}, **options)
     raise InputError(f"{path.name} has an unknown ending; expected .npz, .content, .csv, .tsv or .txt")
 
 
-def _import_npz(path: Path, name: str, asked: Asked) -> Dataset:
+def _import_npz(path: Path, name: str, options: ImportOptions) -> Dataset:
     """Clean arrays in our format, or the `adj_data, adj_indices, …` arrays in which Cora-ML is published."""
     arrays = read_npz(path)
     published = {"adj_indices", "adj_indptr", "adj_shape", "attr_indices", "attr_indptr", "attr_shape", "labels"}
     if not published <= set(arrays):
-        return _again(load_dataset_file(path, name), asked)
+        return _again(load_dataset_file(path, name), options)
     matrices = []
     for part in ("adj", "attr"):
         shape = whole_numbers(arrays[f"{part}_shape"], f"{part}_shape", 1, MAX_ATTRS, shape=(2,)).tolist()
@@ -249,39 +246,26 @@ def _import_npz(path: Path, name: str, asked: Asked) -> Dataset:
     rows = np.repeat(np.arange(adj.shape[0]), np.diff(adj.indptr))
     labels = whole_numbers(arrays["labels"], "labels", 0, MAX_CLASSES - 1, shape=(attributes.shape[0],))
     return build_dataset(
-        name,
-        np.stack([rows, adj.indices], axis=1),
-        attributes,
-        labels,
-        numbered_classes(labels),
-        weights=adj.data,
-        source={"from": path.name},
-        **asked,
-    )
+        name, np.stack([rows, adj.indices], axis=1), attributes, labels, numbered_classes(labels), weights=adj.data,
+        source={"from": path.name}, **options,
+    )  # fmt: skip
 
 
-def _again(dataset: Dataset, asked: Asked) -> Dataset:
+def _again(dataset: Dataset, options: ImportOptions) -> Dataset:
     """A dataset of ours, changed as requested; earlier changes stay recorded."""
     graph = dataset.graph
-    if graph.real and not asked.get("binarize"):
-        asked["keep_values"] = True  # they were kept in the first import
-    if not any(asked.values()):
+    if graph.real and not options.get("binarize"):
+        options["keep_values"] = True  # they were kept in the first import
+    if not any(options.values()):
         return dataset
-    changes = Changes(dataset.name, asked)
+    changes = Changes(dataset.name, options)
     changes.done += dataset.changes
-    if graph.directed and not asked.get("undirected"):
-        asked["directed"] = True
+    if graph.directed and not options.get("undirected"):
+        options["directed"] = True
     return build_dataset(
-        changes,
-        graph.edges,
-        graph.attributes,
-        dataset.labels,
-        dataset.class_names,
-        both_ways=not graph.directed,
-        node_names=dataset.node_names,
-        split=dataset.split,
-        source=dataset.source,
-    )
+        changes, graph.edges, graph.attributes, dataset.labels, dataset.class_names, both_ways=not graph.directed,
+        node_names=dataset.node_names, split=dataset.split, source=dataset.source,
+    )  # fmt: skip
 
 
 def _classes(given: list[str]) -> tuple[tuple[str, ...], np.ndarray]:

@@ -68,7 +68,7 @@ class Dataset:
         }
 
 
-class Asked(TypedDict, total=False):
+class ImportOptions(TypedDict, total=False):
     """Changes that an import may make. Each is made only on request, and is recorded.
 
     `binarize`: non-zero attributes become 1. `keep_values`: attributes stay real-valued, in 32 bits (for attacks on
@@ -86,26 +86,28 @@ class Asked(TypedDict, total=False):
 
 
 #: The options with which the paper's versions of the known datasets are made.
-AS_IN_THE_PAPER: Asked = {"binarize": True, "undirected": True, "simplify": True, "largest_component": True}
+AS_IN_THE_PAPER: ImportOptions = {"binarize": True, "undirected": True, "simplify": True, "largest_component": True}
 
 
 class Changes:
     """Applies the requested options and records them; refuses other changes and names the option that allows them."""
 
-    def __init__(self, name: str, asked: Asked) -> None:
-        strange = sorted(set(asked) - set(Asked.__annotations__))
+    def __init__(self, name: str, options: ImportOptions) -> None:
+        strange = sorted(set(options) - set(ImportOptions.__annotations__))
         if strange:
-            raise InputError(f"{strange[0]!r} is no option of an import; expected {', '.join(Asked.__annotations__)}")
-        if asked.get("undirected") and asked.get("directed"):
+            raise InputError(
+                f"{strange[0]!r} is no option of an import; expected {', '.join(ImportOptions.__annotations__)}"
+            )
+        if options.get("undirected") and options.get("directed"):
             raise InputError(f"{name} cannot be both directed and undirected; ask for one of them")
-        if asked.get("binarize") and asked.get("keep_values"):
+        if options.get("binarize") and options.get("keep_values"):
             raise InputError(f"the attributes of {name} cannot become 0 and 1 and keep their values; ask for one")
-        self.name, self.asked = name, asked
+        self.name, self.options = name, options
         self.done: list[str] = []
 
     def allow(self, option: str, found: str, done: str) -> None:
         """Record the change `done` if the option is on; otherwise refuse the data because of `found`."""
-        if not self.asked.get(option):
+        if not self.options.get(option):
             raise InputError(
                 f"{self.name} has {found}; nothing is changed without being asked for: "
                 f"{option}=True (--{option.replace('_', '-')}) means that {done}"
@@ -125,14 +127,14 @@ def build_dataset(
     node_names: tuple[str, ...] | None = None,
     split: np.ndarray | None = None,
     source: dict[str, Any] | None = None,
-    **asked: Unpack[Asked],
+    **options: Unpack[ImportOptions],
 ) -> Dataset:
-    """A dataset from raw parts, which are used unchanged, changed as requested, or refused (see `Asked`).
+    """A dataset from raw parts, which are used unchanged, changed as requested, or refused (see `ImportOptions`).
 
     `edges` are rows (receiver, sender). `both_ways` states that every edge of the source is undirected. `name` may be a
     `Changes` object instead, with changes that the caller has already made.
     """
-    changes = name if isinstance(name, Changes) else Changes(name, asked)
+    changes = name if isinstance(name, Changes) else Changes(name, options)
     name = changes.name
     matrix, real = _attributes(name, attributes, changes)
     n_nodes = matrix.shape[0]
@@ -142,7 +144,7 @@ def build_dataset(
         raise InputError(f"{name} has {len(labels)} labels for {n_nodes} nodes; expected one label per node")
     pairs, directed = _simple(pairs, n_nodes, weights, both_ways, changes)
     keep = np.arange(n_nodes)
-    if changes.asked.get("largest_component"):
+    if changes.options.get("largest_component"):
         links = sp.coo_array((np.ones(len(pairs)), (pairs[:, 0], pairs[:, 1])), shape=(n_nodes, n_nodes))
         count, component = connected_components(links, directed=False)
         keep = np.flatnonzero(component == np.bincount(component).argmax())
@@ -167,11 +169,11 @@ def _attributes(name: str, attributes: object, changes: Changes) -> tuple[sp.csr
         raise InputError(f"attributes of {name} contain NaN, infinity or text; expected finite numbers")
     other = matrix.data[(matrix.data != 0) & (matrix.data != 1)]
     found = f"{len(other):,} attributes that are neither 0 nor 1" + (f", such as {other[0]:g}" if len(other) else "")
-    if not len(other) or changes.asked.get("binarize"):
+    if not len(other) or changes.options.get("binarize"):
         if len(other):
             changes.allow("binarize", found, "what is not zero becomes 1")
         return pattern(matrix), False
-    if not changes.asked.get("keep_values"):
+    if not changes.options.get("keep_values"):
         raise InputError(
             f"{name} has {found}; nothing is changed without being asked for: keep_values=True (--keep-values) takes "
             "them as numbers, binarize=True (--binarize) means that what is not zero becomes 1"
@@ -197,13 +199,13 @@ def _simple(
         if repeated:
             changes.allow("simplify", f"{repeated:,} edges that are given more than once", "each counts once")
         pairs = pairs[np.sort(first)]
-    if changes.asked.get("directed"):
+    if changes.options.get("directed"):
         if both_ways:
             raise InputError(f"the edges of {changes.name} have no direction to keep; leave directed out")
         return pairs, True
     back = pairs[:, 1] * n_nodes + pairs[:, 0]
     lonely = 0 if both_ways else int(np.count_nonzero(~np.isin(back, keys)))
-    if lonely and not changes.asked.get("undirected"):
+    if lonely and not changes.options.get("undirected"):
         raise InputError(
             f"{changes.name} has {lonely:,} edges in one direction only; say what they are: undirected=True "
             "(--undirected) takes each in both directions, directed=True (--directed) keeps their direction"

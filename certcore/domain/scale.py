@@ -1,7 +1,8 @@
 """Conversion between lengths and the integer units of `attr_l2`.
 
 Amounts, needs and budgets of `attr_l2` are units of *squared* distance. There are `units` of them per s², the variance
-of the noise. Users give lengths as decimals. Every conversion is exact and rounds up, in favour of the attacker.
+of the noise. Users give lengths as decimals. Every conversion is exact; for certificates it rounds up, in favour of the
+attacker, and for attacks down, so that an attack found is no longer than it may be.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from certcore.common.errors import InputError
 from certcore.common.exact import exact_fraction
 from certcore.domain.graph import Graph
+from certcore.domain.perturbations import TABLE
 
 #: Lengths above this are refused.
 MAX_LENGTH = 10**9
@@ -29,10 +32,17 @@ class Scale:
     std: Fraction
     units: int
     graph: Graph | None = field(default=None, repr=False)
+    up: bool = True
+    """Whether squared lengths are rounded up to units, in favour of the attacker; down in the search for attacks."""
 
     def of_square(self, square: Fraction) -> int:
-        """A squared length in units, rounded up."""
-        return math.ceil(self.units * square / self.std**2)
+        """A squared length in units."""
+        exact = self.units * square / self.std**2
+        return math.ceil(exact) if self.up else math.floor(exact)
+
+    def square_of(self, units: int) -> Fraction:
+        """The squared length of so many units."""
+        return Fraction(units, self.units) * self.std**2
 
     def step(self, parts: int = 10) -> Fraction:
         """The largest of 1, 2 and 5 times a power of ten that is at most s / parts."""
@@ -46,6 +56,14 @@ class Scale:
     def length(self, amount: float) -> float:
         """The length of so many units: s · √(amount / units)."""
         return float(self.std) * math.sqrt(amount / self.units)
+
+    def shown(self, amounts: npt.ArrayLike) -> np.ndarray:
+        """Amounts by type (last axis) for display: units of squared length become lengths."""
+        found = np.array(amounts, dtype=float)
+        for k, entry in enumerate(TABLE):
+            if entry.lengths:
+                found[..., k] = float(self.std) * np.sqrt(found[..., k] / self.units)
+        return found
 
     @cached_property
     def squared_norms(self) -> list[Fraction]:
@@ -94,11 +112,16 @@ def greedy_square(total: Fraction, squares: Sequence[Fraction]) -> Fraction:
         if square >= left**2:
             return found + left**2
         found += square
-        left -= _root_down(square)  # rounded down, so that too much is left for the next: an upper bound
+        left -= root_down(square)  # rounded down, so that too much is left for the next: an upper bound
     return found
 
 
-def _root_down(square: Fraction) -> Fraction:
+def shown(scale: Scale | None, amounts: npt.ArrayLike) -> np.ndarray:
+    """Amounts by type (last axis) for display, with or without lengths."""
+    return np.asarray(amounts) if scale is None else scale.shown(amounts)
+
+
+def root_down(square: Fraction) -> Fraction:
     """√square, rounded down to a multiple of 2⁻⁹⁶; exact if the root is a short decimal fraction."""
     above, below = math.isqrt(square.numerator), math.isqrt(square.denominator)
     if above**2 == square.numerator and below**2 == square.denominator:

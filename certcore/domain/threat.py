@@ -142,7 +142,7 @@ class ThreatModel:
             return MAX_BUDGET
         square = length**2 if total is None else total**2
         if total is not None and self.scale.graph is not None:
-            square = greedy_square(total, self._squares(TYPES.index(name), self.scale.graph.n_nodes))
+            square = greedy_square(total, self.squared_limits(TYPES.index(name), self.scale.graph.n_nodes))
         units = self.scale.of_square(square)
         if units > MAX_BUDGET:
             raise InputError(
@@ -151,7 +151,7 @@ class ThreatModel:
             )
         return units
 
-    def _squares(self, kind: int, n_nodes: int) -> list[Fraction]:
+    def squared_limits(self, kind: int, n_nodes: int) -> list[Fraction]:
         """The squared local limit of each node, for a type with lengths whose limit is set."""
         value: Any = self.local[kind]
         limits = value.tolist() if isinstance(value, np.ndarray) else [value] * n_nodes
@@ -169,8 +169,10 @@ class ThreatModel:
                 "attr_l2 moves attributes that are numbers, but this instance has no Gaussian attribute noise; "
                 "expected an instance from smooth(model, data, attr_std=…), or budgets for the flips that it certifies"
             )
-        if self.scale is scale:
-            return self
+        return self if self.scale is scale else self.with_scale(scale)
+
+    def with_scale(self, scale: Scale | None) -> ThreatModel:
+        """The same threat model with lengths converted by this scale."""
         bound = self.replace()
         bound.__dict__["scale"] = scale
         return bound
@@ -243,7 +245,7 @@ class ThreatModel:
                 continue
             if TABLE[k].lengths:
                 if self.scale is not None:
-                    units = [self.scale.of_square(square) for square in self._squares(k, graph.n_nodes)]
+                    units = [self.scale.of_square(square) for square in self.squared_limits(k, graph.n_nodes)]
                     limits[k] = np.minimum(np.array(units, dtype=object), UNLIMITED).astype(np.int64)
             elif self.local_mode == LocalMode.RELATIVE:
                 has = TABLE[k].share_of(graph)

@@ -140,8 +140,8 @@ class ViewSpec:
             plain = entry.lengths or (shares and not entry.brings_nodes)
             values[f"local_{entry.name}"] = None if text is None else _local(text, plain)
         values |= {"attr_l2_sum": self["attr_l2_sum"]} if self["attr_l2_sum"] else {}
-        told = [name for name in ("node_costs", "edge_costs") if self[name]]
-        costs: dict[str, Any] = {name: [int(part) for part in self[name].split(",")] for name in told}
+        given = [name for name in ("node_costs", "edge_costs") if self[name]]
+        costs: dict[str, Any] = {name: [int(part) for part in self[name].split(",")] for name in given}
         return ThreatModel(
             **values,
             **costs,
@@ -341,9 +341,9 @@ def _local(text: str, shares: bool) -> Any:
 
 
 def _of_threat(threat: ThreatModel) -> dict[str, str]:
-    told = threat.to_json()
-    texts = {name: str(told.get(name, 0)) for name in TYPES}
-    local = told["local"] or {}
+    stored = threat.to_json()
+    texts = {name: str(stored.get(name, 0)) for name in TYPES}
+    local = stored["local"] or {}
     shares = local.pop("mode", None) == LocalMode.RELATIVE
     for name, value in local.items():
         if value is not None:
@@ -352,12 +352,12 @@ def _of_threat(threat: ThreatModel) -> dict[str, str]:
     if shares or any(value is not None and not entry_of(name).brings_nodes for name, value in local.items()):
         texts["local"] = "relative" if shares else "absolute"
     if threat.attr_l2_sum is not None:
-        texts["attr_l2_sum"] = str(told["attr_l2_sum"])
+        texts["attr_l2_sum"] = str(stored["attr_l2_sum"])
     if threat.sigma is not None:
         texts["sigma"] = str(threat.sigma)
     if len(threat.protected):
         texts["protect"] = write_nodes(threat.protected)
-    return texts | {name: write(told[name]) for name in ("node_costs", "edge_costs") if name in told}
+    return texts | {name: write(stored[name]) for name in ("node_costs", "edge_costs") if name in stored}
 
 
 def _decimal(value: Any) -> str:

@@ -45,19 +45,6 @@ from certcore.export.report_files import report_zip, write_report
 from certcore.export.report_page import report_html
 
 __all__ = [
-    "Format",
-    "Report",
-    "allocation",
-    "bibtex",
-    "build_report",
-    "file_name",
-    "formats",
-    "guarantee",
-    "make",
-    "proof",
-    "provenance",
-    "render",
-    "report_html",
-    "report_zip",
-    "write_report",
-]
+    "Format", "Report", "allocation", "bibtex", "build_report", "file_name", "formats", "guarantee", "make", "proof",
+    "provenance", "render", "report_html", "report_zip", "write_report",
+]  # fmt: skip

@@ -9,6 +9,7 @@ import dataclasses
 import glob
 import os
 import re
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -63,19 +64,39 @@ from certcore.sweep.ranges import (
 KINDS_OF_FIGURES = {"paper": "a figure of the paper from the stored results"}
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class Known:
+    """What is known of a view that is not read from files; `accuracy_of` as in `curve_figure`."""
+
+    threat: ThreatModel
+    session: Session
+    certificate: Certificate
+    accuracy_of: int | None = None
+    cancel: threading.Event | None = None
+
+
 class LoadedView:
     """A view with its instances loaded and its defaults filled in, as on its dashboard page."""
 
-    def __init__(self, spec: ViewSpec, files: list[Path]) -> None:
+    def __init__(self, spec: ViewSpec, instances: list[Instance], known: Known | None = None, own: int = 0) -> None:
         self.spec = spec
-        self.instances = [load_instance(path, base_rule=spec["rule"]) for path in files]
-        self.instance = self.instances[0]
-        if spec["splits"] and len(files) == 1:
-            self.instances = [load_instance(path, base_rule=spec["rule"]) for path in splits_beside(files[0])]
+        self.known = known
+        self.cancel = None if known is None else known.cancel
+        self.instances = instances
+        self.instance = instances[own]
         # Sweeps use the relaxation: strong search with a time limit and the integer program are for single
         # certificates.
         self.rounds: int | None = spec["rounds"]
         self.swept = spec.relaxation if self.rounds is not None else str(Relaxation(spec.relaxation).relaxed)
+
+    @classmethod
+    def of_files(cls, spec: ViewSpec, files: list[Path]) -> LoadedView:
+        every = splits_beside(files[0]) if spec["splits"] and len(files) == 1 else files
+        instances = [load_instance(path, base_rule=spec["rule"]) for path in every]
+        return cls(spec, instances, own=every.index(files[0]))
+
+    def session(self, instance: Instance) -> Session:
+        return Session(instance) if self.known is None else self.known.session
 
     def targets(self, instance: Instance) -> np.ndarray | None:
         """The chosen targets; None: the instance's own."""
@@ -86,6 +107,8 @@ class LoadedView:
         return np.asarray(self.instance.targets if chosen is None else chosen)
 
     def threat(self, instance: Instance) -> ThreatModel:
+        if self.known is not None:
+            return self.known.threat
         threat = self.spec.threat(self.targets(instance))
         if not self.spec.has_budgets:
             start: dict[str, Any] = first_budget(self.instance)
@@ -94,6 +117,8 @@ class LoadedView:
 
     def accuracy_of(self) -> int | None:
         """The denominator of certified accuracies; None: ratios are fractions of the targets."""
+        if self.known is not None:
+            return self.known.accuracy_of
         given = self.spec["accuracy_of"]
         if given in ("all", "none"):
             return accuracy_of(self.instance, self.spec.targets) if given == "all" else None
@@ -123,6 +148,8 @@ class LoadedView:
 
     def certificate(self) -> Certificate:
         """The certificate with the attack stored in the view; without one, an attack is searched for."""
+        if self.known is not None:
+            return self.known.certificate
         threat = self.threat(self.instance)
         text = self.spec["attack"]
         session = Session(self.instance)  # of several optimal solutions, the one that the dashboard found
@@ -166,7 +193,8 @@ class LoadedView:
 
     def curve(self, instance: Instance, threat: ThreatModel, relaxation: str, vary: str, values: list[Any]) -> Curve:
         rounds = self.rounds if relaxation == Relaxation.STRONG else None
-        return curve(Session(instance), threat, vary, values, relaxation=relaxation, rounds=rounds)
+        how: Any = {"relaxation": relaxation, "rounds": rounds, "cancel": self.cancel}
+        return curve(self.session(instance), threat, vary, values, **how)
 
 
 def instance_file(name: str) -> Path:
@@ -221,8 +249,14 @@ def make(view: ViewSpec | str) -> Figure:
     if not spec.instances or (len(spec.instances) > 1 and not several):
         wanted = "at least one instance" if several else "one instance"
         raise InputError(f"a figure of kind {spec.kind} takes {wanted}; {len(spec.instances)} are given")
-    loaded = LoadedView(spec, [instance_file(name) for name in spec.instances])
+    loaded = LoadedView.of_files(spec, [instance_file(name) for name in spec.instances])
     return dataclasses.replace(maker(loaded), spec=spec)
+
+
+def make_known(spec: ViewSpec, instance: Instance, known: Known, **more: Any) -> Figure:
+    """The figure of a view of one instance, from what is known of it already; `more` are further fields of it."""
+    maker, _ = MAKERS[spec.kind]
+    return dataclasses.replace(maker(LoadedView(spec, [instance], known)), spec=spec, **more)
 
 
 @makes("curve", "certified ratio against one budget, for one or several lines and splits", several=True)
@@ -286,10 +320,10 @@ def _attacks_at(loaded: LoadedView, vary: str, values: list[Any]) -> np.ndarray 
 
     The view stores them because the attack that is found depends on earlier solves of the session.
     """
-    told, left = loaded.spec["bracket"], loaded.spec["left"]
-    if told == "none" or (told == "auto" and (vary.startswith("local_") or isinstance(values[-1], float))):
+    bracket, left = loaded.spec["bracket"], loaded.spec["left"]
+    if bracket == "none" or (bracket == "auto" and (vary.startswith("local_") or isinstance(values[-1], float))):
         return None
-    searched = _few(loaded, vary, values) if told == "auto" else None
+    searched = _few(loaded, vary, values) if bracket == "auto" else None
     searched = loaded.numbers("bracket", vary) if searched is None else searched
     if not left:
         threat = loaded.threat(loaded.instance)
@@ -327,11 +361,11 @@ def _make_map(loaded: LoadedView) -> Figure:
     x, y = (Axis.parse(name, local=False, new=True).name for name in first_axes(loaded.instance, spec["x"], spec["y"]))
     xs, ys = _map_values(loaded, x, y)
     threat = loaded.threat(loaded.instance)
-    session = Session(loaded.instance)
+    session = loaded.session(loaded.instance)
 
     def over(relaxation: str) -> Surface:
         rounds = loaded.rounds if relaxation == Relaxation.STRONG else None
-        return surface(session, threat, x, xs, y, ys, relaxation=relaxation, rounds=rounds)
+        return surface(session, threat, x, xs, y, ys, relaxation=relaxation, rounds=rounds, cancel=loaded.cancel)
 
     across, up = loaded.marker(threat, x), loaded.marker(threat, y)
     main = over(Relaxation.TIGHT if show == "paper" else loaded.swept)
@@ -341,18 +375,13 @@ def _make_map(loaded: LoadedView) -> Figure:
         attacks = best_within(main.x_values, main.y_values, known)
     levels = [] if spec["levels"] == "none" else spec["levels"]
     return contour_figure(
-        main,
-        x=x,
-        y=y,
-        show=MapOf.parse({"naive": "difference", "paper": "difference"}.get(show, show), "show"),
-        attacks=attacks,
-        reference=over(Relaxation.PAPER) if show == "paper" else None,
+        main, x=x, y=y, show=MapOf.parse({"naive": "difference", "paper": "difference"}.get(show, show), "show"),
+        attacks=attacks, reference=over(Relaxation.PAPER) if show == "paper" else None,
         reference_kind=Kind.PAPER if show == "paper" else Kind.NAIVE,
         kind=Kind.PAPER if loaded.swept == Relaxation.PAPER and show != "paper" else Kind.COLLECTIVE,
         levels=tuple(float(part) for part in (levels.split(",") if isinstance(levels, str) else levels)),
-        marker=None if across is None or up is None else (across, up),
-        accuracy_of=loaded.accuracy_of(),
-    )
+        marker=None if across is None or up is None else (across, up), accuracy_of=loaded.accuracy_of(),
+    )  # fmt: skip
 
 
 def _map_values(loaded: LoadedView, x: str, y: str) -> tuple[list[int], list[int]]:
@@ -360,22 +389,24 @@ def _map_values(loaded: LoadedView, x: str, y: str) -> tuple[list[int], list[int
     spec = loaded.spec
     ends = [spec[f"{name}_to"] or map_end(loaded.instance, axis) for name, axis in (("x", x), ("y", y))]
     usual = map_stages((ends[0], ends[1]), finest=spec["show"] != "paper")[-1]
-    told = [
+    chosen = [
         loaded.numbers(f"{name}_values", axis) if spec[f"{name}_values"] else None
         for name, axis in (("x", x), ("y", y))
     ]
-    return told[0] or usual[0], told[1] or usual[1]
+    return chosen[0] or usual[0], chosen[1] or usual[1]
 
 
-def _attacks_listed(text: str) -> list[tuple[int, int, int]]:
+def _attacks_listed(text: str) -> list[tuple[float, float, int]]:
     """The attacks stored in the view, as (x, y, uncertified targets): a new search may find others."""
-    if not re.fullmatch(r"\d{1,9}/\d{1,9}/\d{1,9}(,\d{1,9}/\d{1,9}/\d{1,9})*", text, flags=re.ASCII):
+    one = r"\d{1,9}(\.\d{1,15})?/\d{1,9}(\.\d{1,15})?/\d{1,9}"  # lengths are decimals
+    if not re.fullmatch(f"{one}(,{one})*", text, flags=re.ASCII):
         raise InputError(f"--left is {text[:40]!r}; expected X/Y/N,… : attacks at (X, Y) that left N uncertified")
-    return [tuple(int(part) for part in one.split("/")) for one in text.split(",")]  # type: ignore[misc]
+    parts = [one.split("/") for one in text.split(",")]
+    return [(float(x), float(y), int(left)) for x, y, left in parts]
 
 
-def _attacks_now(session: Session, found: Surface, relaxation: str) -> list[tuple[int, int, int]]:
-    cells = [(int(x), int(y)) for x in found.x_values for y in found.y_values]
+def _attacks_now(session: Session, found: Surface, relaxation: str) -> list[tuple[float, float, int]]:
+    cells = [(x, y) for x in found.x_values.tolist() for y in found.y_values.tolist()]
     return list(attacks_over(session, found.threat, found.x, found.y, cells, relaxation=relaxation))
 
 
@@ -383,13 +414,17 @@ def _attacks_now(session: Session, found: Surface, relaxation: str) -> list[tupl
 def _make_base(loaded: LoadedView) -> Figure:
     axes = [loaded.spec[name] for name in ("x", "y") if loaded.spec[name] not in ("", "none")]
     axes = axes or [str(name) for name in TYPES if name in loaded.instance.base.axes][:2]
-    return base_figure(loaded.instance.base.fronts(), *axes, nodes=loaded.target_nodes())
+    scale = loaded.instance.scale
+    return base_figure(loaded.instance.base.fronts(), *axes, nodes=loaded.target_nodes(), scale=scale)
 
 
 @makes("classes", "certified ratio of each predicted class")
 def _make_classes(loaded: LoadedView) -> Figure:
     threat, targets = loaded.threat(loaded.instance), loaded.target_nodes()
-    found = certify_classes(loaded.instance, threat, targets, relaxation=loaded.swept, rounds=loaded.rounds)
+    how: Any = {"relaxation": loaded.swept, "rounds": loaded.rounds, "cancel": loaded.cancel}
+    found = certify_classes(loaded.session(loaded.instance), threat, targets, **how)
+    if not found:
+        raise InputError("it was cancelled before the first class was certified; there is nothing to draw")
     labels, *counts = zip(*found)
     return class_figure([loaded.class_name(k) for k in labels], *counts)
 
@@ -421,6 +456,7 @@ def _make_front(loaded: LoadedView) -> Figure:
         received=received,
         budgets=certificate.threat.budgets,
         node=loaded.node_name(node),
+        scale=loaded.instance.scale,
     )
 
 

@@ -93,13 +93,7 @@ def formats(figure: Figure | None = None) -> tuple[Format, ...]:
 
 
 def render(
-    figure: Figure,
-    format: str,
-    style: PrintStyle | None = None,
-    *,
-    dpi: int = 300,
-    dark: bool = False,
-    **changes: Any,
+    figure: Figure, format: str, style: PrintStyle | None = None, *, dpi: int = 300, dark: bool = False, **changes: Any
 ) -> bytes:
     """A figure in one format.
 

@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypedDict, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -20,27 +20,20 @@ from certcore.domain.threat import ThreatModel
 from certcore.domain.view_spec import PLAIN, ViewSpec
 from certcore.export.certificate import allocation, guarantee, provenance
 from certcore.export.curve_range import FARTHEST, curve_values, length_values
+from certcore.export.making import Known, make_known
 from certcore.export.scripts import certify_command, draw_command, has_command
-from certcore.figures import (
-    base_figure,
-    class_figure,
-    contour_figure,
-    controls_beside,
-    curve_figure,
-    distribution_figure,
-    graph_figure,
-)
 from certcore.figures.escape import for_file_name
 from certcore.figures.figure import Figure
 from certcore.figures.table import Table
 from certcore.instance.instance import Instance, accuracy_of, before_correct
+from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import ModelAttack, largest
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
-from certcore.sweep import Session, curve, surface
-from certcore.sweep.classes import certify_classes
+from certcore.sweep import Session
 from certcore.sweep.radii import first_uncertified
+from certcore.sweep.solve_options import SolveArguments
 
 _MAP_SIDE = 9
 _MOST_CLASSES = 12
@@ -68,7 +61,8 @@ class Report:
 
 def with_attacks(report: Report, attacks: Sequence[ModelAttack]) -> Report:
     """The report with the largest stored attack on the model within the threat model, or that none was tried."""
-    found = largest(attacks, report.instance, report.certificate.threat)
+    found = changed_by_ballots(report.instance, report.certificate)
+    found = found or largest(attacks, report.instance, report.certificate.threat)
     return replace(report, changed=str(messages.changed_words(found, report.asked)))
 
 
@@ -93,14 +87,6 @@ def default_threat(instance: Instance, targets: np.ndarray | None = None) -> Thr
     return ThreatModel(**budgets, targets=targets)
 
 
-class Solving(TypedDict, total=False):
-    """Solver options of a report's certificate, as in `Session.certify`."""
-
-    relaxation: str
-    time_limit: float | None
-    rounds: int | None
-
-
 def build_report(
     instance: Instance,
     threat: ThreatModel | None = None,
@@ -113,7 +99,7 @@ def build_report(
     cancel: threading.Event | None = None,
     session: Session | None = None,
     counted: np.ndarray | None = None,
-    **solving: Unpack[Solving],
+    **solving: Unpack[SolveArguments],
 ) -> Report:
     """Certify, sweep and draw: compute all results of a report.
 
@@ -242,29 +228,21 @@ class _Maker:
             **(PLAIN | {name: value for name, value in options.items() if value is not None}),
         )
 
-    def curve(self, vary: str) -> Figure:
-        here: Any = self.threat.sigma if vary == "sigma" else getattr(self.threat, vary)
-        scale, lengths = self.instance.scale, vary in TYPES and entry_of(vary).lengths
-        if lengths and scale is not None:
-            here = float(here)
-        values: list[Any] = (
-            length_values(here, float(scale.step())) if lengths and scale is not None else curve_values(int(here or 0))
-        )
-        result = curve(self.session, self.threat, vary=vary, values=values, relaxation=self.swept, cancel=self.cancel)
-        what = "attacker count σ" if vary == "sigma" else LABELS[vary]
-        return curve_figure(
-            [result],
-            vary=vary,
-            marker=here,
-            title=f"{self.ratio} against {what}",
-            accuracy_of=self.accuracy_of,
-            controls=self.controls(vary),
-            facts=self.facts,
-            spec=self.spec("curve", vary=vary, values=values, accuracy_of=self.accuracy_of),
-        )
+    def draw(self, kind: str, title: str, *, targets: str | None = None, name: str = "", **options: Any) -> Figure:
+        """One figure, as the command in the report makes it again."""
+        if kind in ("curve", "map"):
+            options["accuracy_of"] = self.accuracy_of
+        spec = self.spec(kind, targets=targets, **options)
+        known = Known(self.threat, self.session, self.certificate, self.accuracy_of, self.cancel)
+        more = {"name": name} if name else {}
+        return make_known(spec, self.instance, known, title=title, facts=self.facts, **more)
 
-    def controls(self, vary: str) -> dict[str, float]:
-        return controls_beside(self.instance, self.threat, vary, self.accuracy_of)
+    def curve(self, vary: str) -> Figure:
+        here: Any = getattr(self.threat, vary) or 0
+        scale = self.instance.scale if vary in TYPES and entry_of(vary).lengths else None
+        values = curve_values(int(here)) if scale is None else length_values(float(here), float(scale.step()))
+        what = "attacker count σ" if vary == "sigma" else LABELS[vary]
+        return self.draw("curve", f"{self.ratio} against {what}", vary=vary, values=values)
 
     def full_curve(self, vary: str) -> Figure | None:
         """The curve over every integer up to where nothing is certified, from which the average radius follows."""
@@ -275,20 +253,9 @@ class _Maker:
         )
         if end is None or end < 2:
             return None
-        values = list(range(int(end) + 1))
-        result = curve(self.session, self.threat, vary=vary, values=values, relaxation=self.swept, cancel=self.cancel)
-        return curve_figure(
-            [result],
-            vary=vary,
-            log=end > 100,
-            marker=getattr(self.threat, vary),
-            title=f"{self.ratio} against {LABELS[vary]}, to the end",
-            accuracy_of=self.accuracy_of,
-            controls=self.controls(vary),
-            name=f"curve-full-{vary}",
-            facts=self.facts,
-            spec=self.spec("curve", vary=vary, values=values, log=end > 100, accuracy_of=self.accuracy_of),
-        )
+        axes: Any = {"vary": vary, "values": list(range(int(end) + 1)), "log": end > 100}
+        title = f"{self.ratio} against {LABELS[vary]}, to the end"
+        return self.draw("curve", title, name=f"curve-full-{vary}", **axes)
 
     def pair(self) -> tuple[str, str] | None:
         """Two types for a map: those with a budget first, then others that the base certificate covers."""
@@ -307,84 +274,32 @@ class _Maker:
         return list(range(0, end + step, step))
 
     def surface(self, x: str, y: str) -> Figure:
-        xs, ys = self._map_values(x), self._map_values(y)
-        result = surface(
-            self.session, self.threat, x=x, x_values=xs, y=y, y_values=ys, relaxation=self.swept, cancel=self.cancel
-        )
-        return contour_figure(
-            result,
-            x=x,
-            y=y,
-            marker=(float(getattr(self.threat, x)), float(getattr(self.threat, y))),
-            title=f"{self.ratio} over {LABELS[x]} and {LABELS[y]}",
-            accuracy_of=self.accuracy_of,
-            facts=self.facts,
-            spec=self.spec("map", x=x, x_values=xs, y=y, y_values=ys, accuracy_of=self.accuracy_of),
-        )
+        title, xs, ys = f"{self.ratio} over {LABELS[x]} and {LABELS[y]}", self._map_values(x), self._map_values(y)
+        return self.draw("map", title, x=x, x_values=xs, y=y, y_values=ys)
 
     def classes(self) -> Figure | None:
-        targets = self.certificate.target_nodes
         prediction = self.instance.prediction
-        if prediction is None or not 1 < len(np.unique(prediction[targets])) <= _MOST_CLASSES:
+        if prediction is None or not 1 < len(np.unique(prediction[self.certificate.target_nodes])) <= _MOST_CLASSES:
             return None
-        found = certify_classes(self.session, self.threat, targets, relaxation=self.swept, cancel=self.cancel)
-        if not found:
-            return None
-        present, certified, naive, sizes = zip(*found)
-        known = self.instance.class_names
-        return class_figure(
-            [known[k] if known is not None and k < len(known) else f"class {k}" for k in present],
-            certified,
-            naive,
-            sizes,
-            title=f"Certified ratio per predicted class (each class as its own target set{self.only})",
-            facts=self.facts,
-            spec=self.spec("classes"),
-        )
+        title = f"Certified ratio per predicted class (each class as its own target set{self.only})"
+        return self.draw("classes", title)
 
     def graph(self) -> Figure | None:
         if self.certificate.attack is None:
             return None
-        title = "The best attack found (whole numbers, replayed)"
-        return graph_figure(
-            self.instance,
-            self.certificate,
-            title=title,
-            facts=self.facts,
-            spec=self.spec("graph", attack=attack_text(self.instance, self.threat, self.certificate.attack)),
-        )
+        attack = attack_text(self.instance, self.threat, self.certificate.attack)
+        return self.draw("graph", "The best attack found (whole numbers, replayed)", attack=attack)
 
     def relaxed(self) -> Figure | None:
         if self.certificate.fractional is None:
             return None
         title = "The relaxed adversary of the linear program (fractions, not an attack)"
-        return graph_figure(
-            self.instance,
-            self.certificate,
-            relaxed=True,
-            title=title,
-            facts=self.facts,
-            spec=self.spec("graph", adversary="relaxed"),
-        )
+        return self.draw("graph", title, adversary="relaxed")
 
     def base(self) -> Figure:
-        axes = [name for name in TYPES if name in self.instance.base.axes][:2]
-        return base_figure(
-            self.instance.base.fronts(),
-            *axes,
-            nodes=self.certificate.target_nodes,
-            title="Share of targets that the base certificate covers, node by node",
-            facts=self.facts,
-            spec=self.spec("base"),
-        )
+        return self.draw("base", "Share of targets that the base certificate covers, node by node")
 
     def distribution(self) -> Figure | None:
-        p = getattr(self.instance.base, "probability", None)
-        if p is None:
+        if getattr(self.instance.base, "probability", None) is None:
             return None
-        return distribution_figure(
-            np.asarray(p),
-            title="Distribution of p over all nodes",
-            facts=self.facts,
-            spec=self.spec("distribution", targets="all"),
-        )
+        return self.draw("distribution", "Distribution of p over all nodes", targets="all")

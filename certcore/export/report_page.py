@@ -133,12 +133,8 @@ def _proof(report: Report) -> str:
 
 def _again(report: Report) -> str:
     commands = "\n".join(for_html(command, 100_000) for command in report.commands)
-    cite = html.escape(bibtex(smoothing=_smoothed(report)))  # our own text: its indentation is kept
+    cite = html.escape(bibtex(smoothing="alpha" in report.instance.base.facts))  # our own text: its indentation is kept
     return (
         f"<h2>Computing it again</h2><pre>{commands}</pre>"
         f"<h2>How to cite</h2><pre>{cite}</pre><p>Made with certcore {__version__}.</p>"
     )
-
-
-def _smoothed(report: Report) -> bool:
-    return "alpha" in report.instance.base.facts

@@ -13,37 +13,8 @@ here, or from arrays with the classes themselves. Nothing here computes a certif
     figures.from_json(figures.to_json(figure))          # the same figure again
     export.render(figure, "pdf", width="one-column")    # bytes; see certcore.export for all formats
 
-Figure classes (all fields by keyword; every one also takes name, title, facts, spec):
-
-    CurveFigure         certified ratio against one budget: vary, lines: tuple[Line], log, marker, plateaus,
-                        x_label
-    Line                values, ratio, kind ("collective", "naive", "paper", "exact", "control"), name, group,
-                        certified, targets, low, high, average_radius
-    ContourFigure       map over two budgets: x, y, x_values, y_values, ratio[nx, ny], reference[nx, ny],
-                        reference_kind, kind, show ("ratio", "reference", "difference"), levels, marker,
-                        x_log, y_log, measure, certified, reference_certified, targets (NaN: not computed yet)
-    BarFigure           certified ratio per class, votes: categories, series: tuple[Bars], label, meaning, sizes, limit
-    GraphFigure         graph with attack: positions, edges, state, groups, palette ("state", "class", "margin",
-                        "correct"), deleted, amount, added, attackers, protected, spent, margin, names, tally, links,
-                        lost, broken, faded, relaxed, zoomed
-    FrontFigure         front of one node in two types: x, y, points, received, budgets, node
-    DistributionFigure  distribution of p: edges, series: tuple[Bars], label, thresholds, log
-    CompareFigure       several instances on the same axes: as CurveFigure, with columns and rows of a table
-
-Builders, all duck-typed on the engine's results; they pass name=, title=, facts=
-and spec= on to the figure:
-
-    lines_of(curve, name="", group=0, kind="collective", naive=True) -> tuple[Line, ...]
-    mean_lines(curves_of_splits, name="", group=0, kind="collective", naive=True) -> tuple[Line, ...]
-    curve_figure(curves, vary=..., names=(), paper=(), naive=True, log=False, marker=None)
-    contour_figure(surface, x=..., y=..., show="ratio", reference=None, levels=(0.5, 0.7), gaps=True)
-    class_figure(class_names, certified, naive, sizes)
-    graph_figure(instance, certificate, relaxed=False, palette="state", only=())
-    front_figure(points, x, y, received=None, budgets=None, node="")
-    distribution_figure(p, thresholds=(("abstains", 0.5),), bins=50)
-    votes_figure(votes, class_names, prediction=None, node="")
-    base_figure(fronts, x, y=None, x_values=None, y_values=None, nodes=None)
-    compare_figure([CompareEntry(name, curve, accuracy), ...], vary=...)
+Each kind of figure is a class with a builder beside it, in one file of `certcore/figures/kinds/`; every class also
+takes `name`, `title`, `facts` and `spec`, and builders pass further fields on to the figure.
 
 Reading the screen figures back (clicks in the dashboard): every point of a curve carries `customdata[0]` =
 the true budget (on a logarithmic axis 0 is drawn at one half), every cell of a map `customdata` = [x, y, …],
@@ -93,37 +64,9 @@ def matplotlib(figure: Figure, *, width: str | float = "one-column", title: bool
 
 
 __all__ = [
-    "PLOTLY_CONFIG",
-    "BarFigure",
-    "Bars",
-    "CompareEntry",
-    "CompareFigure",
-    "ContourFigure",
-    "CurveFigure",
-    "DistributionFigure",
-    "Figure",
-    "FrontFigure",
-    "GraphFigure",
-    "Line",
-    "PrintStyle",
-    "Table",
-    "ViewSpec",
-    "alt_text",
-    "base_figure",
-    "class_figure",
-    "compare_figure",
-    "contour_figure",
-    "controls_beside",
-    "curve_figure",
-    "distribution_figure",
-    "from_json",
-    "front_figure",
-    "graph_figure",
-    "lines_of",
-    "matplotlib",
-    "mean_lines",
-    "plotly",
-    "table",
-    "to_json",
-    "votes_figure",
-]
+    "PLOTLY_CONFIG", "BarFigure", "Bars", "CompareEntry", "CompareFigure", "ContourFigure", "CurveFigure",
+    "DistributionFigure", "Figure", "FrontFigure", "GraphFigure", "Line", "PrintStyle", "Table", "ViewSpec",
+    "alt_text", "base_figure", "class_figure", "compare_figure", "contour_figure", "controls_beside", "curve_figure",
+    "distribution_figure", "from_json", "front_figure", "graph_figure", "lines_of", "matplotlib", "mean_lines",
+    "plotly", "table", "to_json", "votes_figure",
+]  # fmt: skip

@@ -30,10 +30,10 @@ class Box:
         return across and up
 
 
-def place(
+def place_labels(
     heights: Sequence[np.ndarray],
     sizes: Sequence[tuple[float, float] | None],
-    room: tuple[float, float],
+    axes_size: tuple[float, float],
     taken: Sequence[Box] = (),
     *,
     own: float = _OWN,
@@ -41,8 +41,8 @@ def place(
     """Positions for the labels of lines; None if one of them does not fit.
 
     `heights` are the lines, sampled at every point 0, 1, … of the width (NaN where a line is absent). `sizes` are the
-    label sizes (None: no label), `room` is the size of the axes. `taken` are occupied boxes, `own` is the required
-    distance of other lines. A label is next to its own line, and no line crosses it.
+    label sizes (None: no label), `axes_size` width and height of the axes. `taken` are occupied
+    boxes, `own` is the required distance of other lines. A label is next to its own line, and no line crosses it.
     """
     placed: list[Box] = []
     result: list[Box | None] = []
@@ -50,7 +50,7 @@ def place(
         if size is None:
             result.append(None)
             continue
-        found = _best(heights, k, size, room, [*taken, *placed], own)
+        found = _best(heights, k, size, axes_size, [*taken, *placed], own)
         if found is None:
             return None
         placed.append(found)
@@ -62,14 +62,14 @@ def _best(
     heights: Sequence[np.ndarray],
     k: int,
     size: tuple[float, float],
-    room: tuple[float, float],
+    axes_size: tuple[float, float],
     taken: Sequence[Box],
     least: float,
 ) -> Box | None:
     """The position where the label is closest to its line, near the preferred horizontal position."""
     width, height = size
     best: tuple[float, Box] | None = None
-    for left in np.arange(2.0, room[0] - width - 1, 3.0):
+    for left in np.arange(2.0, axes_size[0] - width - 1, 3.0):
         span = slice(int(left), int(left + width) + 1)
         own = heights[k][span]
         if not len(own) or np.isnan(own).any() or _nearest(heights, k, span) < least:
@@ -77,8 +77,8 @@ def _best(
         for above in (True, False):
             bottom = float(own.max()) + _GAP if above else float(own.min()) - _GAP - height
             box = Box(float(left), bottom, width, height)
-            cost = float(own.max() - own.min()) + 0.12 * abs(left + width / 2 - _BEST * room[0]) + (not above)
-            if (best is None or cost < best[0]) and _free(box, span, heights, room, taken):
+            cost = float(own.max() - own.min()) + 0.12 * abs(left + width / 2 - _BEST * axes_size[0]) + (not above)
+            if (best is None or cost < best[0]) and _free(box, span, heights, axes_size, taken):
                 best = cost, box
     return None if best is None else best[1]
 
@@ -90,17 +90,17 @@ def _nearest(heights: Sequence[np.ndarray], k: int, span: slice) -> float:
     return min(apart, default=np.inf)
 
 
-def pushed_apart(heights: Sequence[float], least: float, room: float) -> list[float] | None:
-    """The same heights in the same order, at least `least` apart and between 0 and `room`; None if they do not fit."""
+def pushed_apart(heights: Sequence[float], least: float, limit: float) -> list[float] | None:
+    """The same heights in the same order, at least `least` apart and between 0 and `limit`; None if they do not fit."""
     order = np.argsort(heights, kind="stable")
-    if least * len(heights) > room:
+    if least * len(heights) > limit:
         return None
     result = np.asarray(heights, dtype=float)
     low = least / 2
     for k in order:
         result[k] = low = max(result[k], low)
         low += least
-    high = room - least / 2
+    high = limit - least / 2
     for k in order[::-1]:
         result[k] = high = min(result[k], high)
         high -= least
@@ -108,9 +108,9 @@ def pushed_apart(heights: Sequence[float], least: float, room: float) -> list[fl
 
 
 def _free(
-    box: Box, span: slice, heights: Sequence[np.ndarray], room: tuple[float, float], taken: Sequence[Box]
+    box: Box, span: slice, heights: Sequence[np.ndarray], axes_size: tuple[float, float], taken: Sequence[Box]
 ) -> bool:
-    if box.bottom < 1 or box.bottom + box.height > room[1] - 1 or any(box.meets(other) for other in taken):
+    if box.bottom < 1 or box.bottom + box.height > axes_size[1] - 1 or any(box.meets(other) for other in taken):
         return False
     for line in heights:
         part = line[span]

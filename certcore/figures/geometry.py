@@ -34,13 +34,16 @@ def log_ticks(largest: float) -> tuple[list[float], list[str]]:
     return [where[i] for i in order], [text[i] for i in order]
 
 
-def cell_edges(values: np.ndarray, log: bool = False) -> np.ndarray:
+def cell_edges(values: np.ndarray, log: bool = False, lengths: bool = False) -> np.ndarray:
     """Edges of the cells of a map: a cell covers the integers after the previous value up to its own.
 
     A certificate at a larger budget also holds at smaller ones, so a cell never claims more than was computed. With
-    steps of one the cells are centred on the integers.
+    steps of one the cells are centred on the integers. Cells of `lengths` end at their value; the first, which is one
+    value only, lies before it.
     """
     array = np.asarray(values, dtype=float)
+    if lengths:
+        return np.concatenate([[array[0] - (array[1] - array[0] if len(array) > 1 else 1.0) / 2], array])
     first = array[0] - 0.5
     if log and first <= 0:
         first = LOG_ZERO / 2
@@ -94,33 +97,36 @@ def label_spot(lines: list[np.ndarray], share: float) -> tuple[float, float] | N
     return float(x), float(y)
 
 
-def staircase(points: np.ndarray, x_end: float, y_end: float) -> np.ndarray:
+def staircase(points: np.ndarray, x_end: float, y_end: float, below: tuple[float, float] = (0.5, 0.5)) -> np.ndarray:
     """The outline of the certified region below a front, from the top left to the bottom right corner.
 
-    Points are minimal uncertified budgets; the outline is half a flip below them, between integers.
+    Points are minimal uncertified budgets; the outline is half a flip `below` them, between integers.
     """
     order = points[np.argsort(points[:, 0], kind="stable")].astype(float)
     path: list[tuple[float, float]] = []
     height = y_end
-    path.append((-0.5, height))
+    path.append((-below[0], height))
     for x, y in order.tolist():
-        if y - 0.5 >= height and path:
+        if y - below[1] >= height and path:
             continue
-        path.append((x - 0.5, height))
-        height = y - 0.5
-        path.append((x - 0.5, height))
+        path.append((x - below[0], height))
+        height = y - below[1]
+        path.append((x - below[0], height))
     path.append((x_end, height))
     return np.array(path)
 
 
-def front_extent(points: np.ndarray, received: tuple[float, float] | None) -> tuple[float, float]:
-    """The range of the axes of a front: one flip beyond everything that is drawn."""
-    far = np.array([1.0, 1.0])
+def front_extent(
+    points: np.ndarray, received: tuple[float, float] | None, lengths: tuple[bool, bool] = (False, False)
+) -> tuple[float, float]:
+    """The range of the axes of a front: one flip, or a tenth of a length, beyond everything that is drawn."""
+    far = np.where(lengths, 0.0, 1.0)
     if len(points):
         far = np.maximum(far, points.max(axis=0))
     if received is not None:
-        far = np.maximum(far, np.ceil(received))
-    return float(far[0] + 1.5), float(far[1] + 1.5)
+        far = np.maximum(far, np.where(lengths, received, np.ceil(received)))
+    x, y = np.where(lengths, 1.1 * np.where(far > 0, far, 1.0), far + 1.5).tolist()
+    return x, y
 
 
 def plateau(values: np.ndarray, ratio: np.ndarray) -> int | None:

@@ -48,14 +48,10 @@ def standalone(figure: Figure, style: PrintStyle | None = None, *, note: str = "
         look = rf"anchor=north, font=\scriptsize, align=left, text width={width_cm:g}cm"
         below = rf"\node[{look}] at (current bounding box.south) {{{for_latex(note, 1000)}}};"
         body = body.replace(r"\end{tikzpicture}", below + "\n\\end{tikzpicture}")
-    used = sorted({part[:6] for part in body.split("cc")[1:] if _is_hex(part[:6])})
+    used = sorted(set(re.findall("cc([0-9A-F]{6})", body)))
     colours = "".join(f"\\definecolor{{cc{code}}}{{HTML}}{{{code}}}\n" for code in used)
     head = f"% {for_comment(figure.name)}: made by certcore {__version__}; compile with pdflatex\n"
     return f"{head}{_PREAMBLE}{colours}\\begin{{document}}\n{body}\\end{{document}}\n"
-
-
-def _is_hex(text: str) -> bool:
-    return len(text) == 6 and all(sign in "0123456789ABCDEF" for sign in text)
 
 
 def colour(code: str) -> str:
@@ -77,11 +73,9 @@ def points(
 
 def number(value: float, meaning: Meaning = Meaning.PLAIN) -> str:
     """A coordinate; certified ratios are rounded down, also in the source."""
-    return f"{value:.6g}" if meaning is not Meaning.CERTIFIED else _short(rounded_down(value, 6))
-
-
-def _short(decimal: str) -> str:
-    return decimal.replace(",", "").rstrip("0").rstrip(".")
+    if meaning is not Meaning.CERTIFIED:
+        return f"{value:.6g}"
+    return rounded_down(value, 6).replace(",", "").rstrip("0").rstrip(".")
 
 
 def listed(items: Iterable[object]) -> str:
@@ -89,12 +83,12 @@ def listed(items: Iterable[object]) -> str:
     return ",".join(str(item) for item in items)
 
 
-def axis(options: dict[str, str], body: list[str], after: str = "") -> str:
-    """One pgfplots axis with its content, and what is drawn outside of it."""
+def axis(options: dict[str, str], body: list[str]) -> str:
+    """One pgfplots axis with its content."""
     listed = ",\n  ".join(key if value == "" else f"{key}={value}" for key, value in options.items())
     inner = "\n".join(body)
     axis = f"\\begin{{axis}}[\n  {listed}\n]\n{inner}\n\\end{{axis}}\n"
-    return f"\\begin{{tikzpicture}}\n{axis}{after}\\end{{tikzpicture}}\n"
+    return f"\\begin{{tikzpicture}}\n{axis}\\end{{tikzpicture}}\n"
 
 
 def frame(width_cm: float, x: str, y: str, ratio: float = 0.68) -> dict[str, str]:

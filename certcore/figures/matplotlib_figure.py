@@ -34,26 +34,12 @@ _HEIGHT = 5.6 / 8.5
 
 #: Type 42 embeds TrueType fonts in PDF (publishers refuse type 3). In SVG, letters become outlines and need no font.
 _SETTINGS: dict[str, Any] = {
-    "pdf.fonttype": 42,
-    "pdf.compression": 6,
-    "svg.fonttype": "path",
-    "svg.hashsalt": "certcore",
-    "text.parse_math": False,
-    "text.usetex": False,
-    "axes.unicode_minus": True,
-    "axes.linewidth": 0.6,
-    "xtick.major.width": 0.6,
-    "ytick.major.width": 0.6,
-    "xtick.direction": "out",
-    "ytick.direction": "out",
-    "hatch.linewidth": 0.6,
-    "legend.frameon": False,
-    "legend.columnspacing": 1.2,
-    "legend.borderaxespad": 0.2,
-    "legend.borderpad": 0.1,
-    "path.simplify": True,
-    "agg.path.chunksize": 20000,
-}
+    "pdf.fonttype": 42, "pdf.compression": 6, "svg.fonttype": "path", "svg.hashsalt": "certcore",
+    "text.parse_math": False, "text.usetex": False, "axes.unicode_minus": True, "axes.linewidth": 0.6,
+    "xtick.major.width": 0.6, "ytick.major.width": 0.6, "xtick.direction": "out", "ytick.direction": "out",
+    "hatch.linewidth": 0.6, "legend.frameon": False, "legend.columnspacing": 1.2, "legend.borderaxespad": 0.2,
+    "legend.borderpad": 0.1, "path.simplify": True, "agg.path.chunksize": 20000,
+}  # fmt: skip
 
 
 @contextlib.contextmanager
@@ -220,9 +206,9 @@ class Sheet:
         """Numbers with separators."""
         axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
 
-    def whole_ticks(self, axis: Any, most: int = 7) -> None:
-        """Integer ticks at round numbers, for an axis of counts."""
-        axis.set_major_locator(MaxNLocator(nbins=most, integer=True, steps=[1, 2, 5, 10]))
+    def whole_ticks(self, axis: Any, *, lengths: bool = False) -> None:
+        """Ticks at round numbers: integers for an axis of counts, decimals for one of lengths."""
+        axis.set_major_locator(MaxNLocator(nbins=7, integer=not lengths, steps=[1, 2, 5, 10]))
         self.thousands(axis)
 
     def log_axis(self, axes: Any, which: str, largest: float) -> None:

@@ -46,26 +46,16 @@ class PrintStyle:
             return cls()
         width = spec["width"]
         return cls(
-            width=width if width in WIDTHS else float(width),
-            font=spec["font"],
-            labels=spec["labels"],
-            marker=not spec["no_marker"],
-            table=not spec["no_table"],
-            title=spec["title"],
-            texts=spec.renamed,
-        )
+            width=width if width in WIDTHS else float(width), font=spec["font"], labels=spec["labels"],
+            marker=not spec["no_marker"], table=not spec["no_table"], title=spec["title"], texts=spec.renamed,
+        )  # fmt: skip
 
     def within(self, spec: ViewSpec) -> ViewSpec:
         """The description of a view with these settings."""
         return spec.replace(
-            width=self.width,
-            font=self.font,
-            labels=self.labels,
-            no_marker=not self.marker,
-            no_table=not self.table,
-            title=self.title,
-            texts=[f"{old}=>{new}" for old, new in self.texts.items()],
-        )
+            width=self.width, font=self.font, labels=self.labels, no_marker=not self.marker, no_table=not self.table,
+            title=self.title, texts=[f"{old}=>{new}" for old, new in self.texts.items()],
+        )  # fmt: skip
 
     @property
     def centimetres(self) -> float:

@@ -75,9 +75,9 @@ def legend_only(screen: Any, label: str, marker: dict[str, Any]) -> None:
     screen.add_scatter(x=[None], y=[None], mode="markers", marker=marker, name=label, hoverinfo="skip")
 
 
-def whole_steps(end: float) -> dict[str, Any]:
-    """Integer ticks for an axis of counts."""
-    return {"tick0": 0, "dtick": 1} if end <= 8 else {}
+def whole_steps(end: float, *, lengths: bool = False) -> dict[str, Any]:
+    """Integer ticks for an axis of counts; lengths have fractions between."""
+    return {"tick0": 0, "dtick": 1} if end <= 8 and not lengths else {}
 
 
 def translucent(colour: str, alpha: float) -> str:

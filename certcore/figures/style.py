@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from certcore.common.choice import Choice
-from certcore.domain.perturbations import LABELS
+from certcore.common.errors import InputError
+from certcore.domain.perturbations import LABELS, entry_of
 from certcore.result.states import TargetState
 
 # Okabe and Ito's palette, which is distinguishable with every common form of colour blindness.
@@ -244,6 +245,18 @@ def member_name(axis: str, value: int) -> str:
     return f"σ = {value:,}" if axis == "sigma" else f"{value:,} per node"
 
 
+def is_length(key: str) -> bool:
+    """Whether the values along an axis are lengths, and not counts."""
+    kind = key.replace("-", "_").removeprefix("local_")
+    return kind in LABELS and entry_of(kind).lengths
+
+
+def refuse_log(key: str, log: bool) -> None:
+    """Refuse a logarithmic axis of lengths: 0 is drawn at one half there, which may lie beyond small lengths."""
+    if log and is_length(key):
+        raise InputError(f"a logarithmic axis is for counts, but {axis_label(key)} is a length; leave `log` out")
+
+
 def axis_label(key: str) -> str:
     """The label of an axis over a budget: `attr_del`, `local_attr_del` (or `local-attr_del`), `sigma`."""
     plain = key.replace("-", "_")
@@ -256,10 +269,9 @@ def axis_label(key: str) -> str:
     return key
 
 
-def series_colour(index: int, dark: bool = False) -> str:
+def series_colour(index: int) -> str:
     """Colour of the index-th member of a family."""
-    colour = SERIES[index % len(SERIES)]
-    return on_background(colour, dark)
+    return SERIES[index % len(SERIES)]
 
 
 #: Colours of lines and marks on a dark page: those of the tokens, and brighter ones of the palette.

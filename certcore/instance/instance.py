@@ -320,20 +320,12 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
     else:
         layers = _scalar(arrays, "layers")
     return Instance(
-        graph=graph,
-        base=_read_base(arrays, graph, base_rule or _text(arrays, "base_rule", BaseRule.BINARY)),
-        layers=layers,
-        edge_field=_text(arrays, "edge_field", EdgeField.DEGREES),
-        node_field=node_field,
-        field_unit=unit,
-        targets=arrays.get("targets"),
-        labels=arrays.get("labels"),
-        class_names=_names(arrays, "class_names", MAX_CLASSES),
-        node_names=_names(arrays, "node_names", graph.n_nodes),
-        layout=arrays.get("layout"),
-        split=arrays.get("split"),
-        meta=_meta(arrays),
-    )
+        graph=graph, base=_read_base(arrays, graph, base_rule or _text(arrays, "base_rule", BaseRule.BINARY)),
+        layers=layers, edge_field=_text(arrays, "edge_field", EdgeField.DEGREES), node_field=node_field,
+        field_unit=unit, targets=arrays.get("targets"), labels=arrays.get("labels"),
+        class_names=_names(arrays, "class_names", MAX_CLASSES), node_names=_names(arrays, "node_names", graph.n_nodes),
+        layout=arrays.get("layout"), split=arrays.get("split"), meta=_meta_of(_text(arrays, "meta", "{}")),
+    )  # fmt: skip
 
 
 def _read_attributes(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
@@ -554,10 +546,6 @@ def _plain_meta(meta: object) -> dict[str, Any]:
             f"meta cannot be written as JSON ({error}); expected text, numbers, lists and objects"
         ) from error
     return _meta_of(text)
-
-
-def _meta(arrays: dict[str, np.ndarray]) -> dict[str, Any]:
-    return _meta_of(_text(arrays, "meta", "{}"))
 
 
 def _meta_of(text: str) -> dict[str, Any]:

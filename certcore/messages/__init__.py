@@ -5,6 +5,7 @@ escaped. Each is made by a function registered in `SENTENCES`, with the conditio
 "Every sentence" of the documentation is generated from that list. No module that computes results imports this package.
 """
 
+# ruff: noqa: F401
 from __future__ import annotations
 
 from certcore.messages.accuracy import (
@@ -53,62 +54,3 @@ from certcore.messages.short import (
 from certcore.messages.sites import attack_words, named_sites, why_larger
 from certcore.messages.solve import defence_ended, limit_words, radius, status, strengthening
 from certcore.messages.text import Text, budget_words
-
-__all__ = [
-    "SENTENCES",
-    "Accuracy",
-    "Sentence",
-    "Text",
-    "accepted",
-    "accuracy",
-    "accuracy_words",
-    "attack_words",
-    "attacks_nothing",
-    "ballots_of",
-    "base_kind",
-    "bracket",
-    "budget_words",
-    "certified_accuracy",
-    "changed_words",
-    "confidence",
-    "dataset_title",
-    "defence_ended",
-    "field_words",
-    "gain",
-    "guarantee",
-    "has_training_nodes",
-    "how_it_sums",
-    "known_already",
-    "limit_words",
-    "named_sites",
-    "node_words",
-    "not_covered",
-    "not_for_training",
-    "not_per_node",
-    "promise",
-    "radius",
-    "remarks",
-    "said_convex",
-    "share_of_right",
-    "short_changed",
-    "short_head",
-    "short_most",
-    "short_open",
-    "short_remarks",
-    "short_sub",
-    "short_sure",
-    "short_threat",
-    "short_uncovered",
-    "state_words",
-    "statement",
-    "status",
-    "strengthening",
-    "subject",
-    "summary",
-    "threat_words",
-    "uncovered",
-    "why_accuracy",
-    "why_control_columns",
-    "why_controls",
-    "why_larger",
-]

@@ -10,8 +10,8 @@ from certcore.common.rounding import share_down
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import TRAIN, Instance
 from certcore.messages.attacker import attacks_nothing
-from certcore.messages.registry import sentence
-from certcore.messages.text import Text, count, message, paragraph, strong
+from certcore.messages.registry import sentence, template
+from certcore.messages.text import Text, count, filled, message, paragraph, strong
 
 
 @dataclass(frozen=True)
@@ -50,15 +50,11 @@ def accuracy_words(found: Accuracy) -> Text:
 @sentence("accuracy", "labels and predictions are known; the end only where nodes abstain", 702, 723, 1000, True)
 def right_labels(right: int, anyway: int, nodes: int, test: bool) -> Text:
     which = "test nodes" if test else "nodes"
-    also = (
-        f" Where they count by the label most votes chose, it is {share_down(anyway, nodes)}."
-        if anyway != right
-        else ""
-    )
-    return message(
-        strong(share_down(right, nodes)),
-        f" of the {count(nodes)} {which} have the right label; nodes that abstain count as wrong.{also}",
-    )
+    also = f" Where they count by the label most votes chose, it is {share_down(anyway, nodes)}."
+    return filled(
+        "**{share}** of the {nodes} {which} have the right label; nodes that abstain count as wrong.{also}",
+        share=share_down(right, nodes), nodes=nodes, which=which, also=also if anyway != right else "",
+    )  # fmt: skip
 
 
 def certified_accuracy(instance: Instance, threat: ThreatModel, certified: int, of: np.ndarray) -> Text:
@@ -99,14 +95,12 @@ def under_attack(certified: int, nodes: int, right: int, nothing: bool) -> Text:
     )
 
 
-@sentence("accuracy.which", "a share of the right labels is told, which is not the accuracy", 1402, 1870)
-def which_share(right: int, nodes: int) -> Text:
-    return message(
-        f"Only the {count(right)} right labels are targets here, and a share of the targets is a share of them. "
-        f"Certified accuracy is a share of all {count(nodes)} nodes asked about; abstentions count as wrong."
-    )
-
-
-@sentence("accuracy.training", "nodes of the training split are among the nodes whose accuracy is told")
-def not_for_training() -> Text:
-    return message("Training nodes are among them: accuracy on labels the model has seen says nothing about new nodes.")
+which_share = template(
+    "accuracy.which", "a share of the right labels is told, which is not the accuracy",
+    "Only the {right} right labels are targets here, and a share of the targets is a share of them. Certified "
+    "accuracy is a share of all {nodes} nodes asked about; abstentions count as wrong.", right=1402, nodes=1870,
+)  # fmt: skip
+not_for_training = template(
+    "accuracy.training", "nodes of the training split are among the nodes whose accuracy is told",
+    "Training nodes are among them: accuracy on labels the model has seen says nothing about new nodes.",
+)  # fmt: skip

@@ -11,7 +11,7 @@ from certcore.common.exact import decimal_text
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TABLE, TYPES, entry_of, node_types
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
-from certcore.messages.registry import sentence
+from certcore.messages.registry import sentence, template
 from certcore.messages.text import Piece, Text, budget_words, count, flips, listing, message, some, strong
 
 
@@ -156,11 +156,8 @@ def openings(flipped: str, shown: int, new: str, limits: str) -> Text:
     return message(*pieces, f" (all of it with {limits})" if limits else "", ": ")
 
 
-@sentence("attacker.any", "an attacker with a budget is faced", "at most 5 attribute deletions in the whole graph")
-def whatever(threat: str) -> Text:
-    return message("Whatever an attacker does with ", strong(threat), ": ")
-
-
-@sentence("attacker.none", "no budget is set, or the attacker controls no node")
-def without() -> Text:
-    return message(strong("Without any attack"), ": ")
+whatever = template(
+    "attacker.any", "an attacker with a budget is faced",
+    "Whatever an attacker does with **{threat}**: ", threat="at most 5 attribute deletions in the whole graph",
+)  # fmt: skip
+without = template("attacker.none", "no budget is set, or the attacker controls no node", "**Without any attack**: ")

@@ -8,8 +8,8 @@ from __future__ import annotations
 from certcore.base.ballots import BallotsBase
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.messages.registry import sentence
-from certcore.messages.text import Text, count, message, strong
+from certcore.messages.registry import sentence, template
+from certcore.messages.text import Text, count, filled, message
 
 
 def ballots_of(instance: Instance) -> BallotsBase | None:
@@ -39,9 +39,10 @@ def ballot_remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     return [read_edges(attributes)] if base.weights_read_edges else [read_no_edges(attributes, bool(threat.inject))]
 
 
-@sentence("confidence.ballots", "the base certificate is ballots")
-def deterministic() -> Text:
-    return message(", for certain: ballots are summed in whole numbers and nothing is sampled")
+deterministic = template(
+    "confidence.ballots", "the base certificate is ballots",
+    ", for certain: ballots are summed in whole numbers and nothing is sampled",
+)  # fmt: skip
 
 
 @sentence(
@@ -65,37 +66,28 @@ def read_no_edges(attributes: bool, new: bool) -> Text:
 )  # fmt: skip
 def read_edges(attributes: bool) -> Text:
     start = "Weights stay as they are" if attributes else "Attributes of the graph and weights stay as they are"
-    return message(
-        f"{start}: what is changed before training is ", strong("not covered"), ", because the weights have read edges."
-    )
+    text = "{start}: what is changed before training is **not covered**, because the weights have read edges."
+    return filled(text, start=start)
 
 
-@sentence("controls", "beside curves of ballots whose file names accuracies of other models")
-def why_controls() -> Text:
-    return message(
-        "The lines across are other models, by the accuracies that the file tells. An MLP without edges keeps every "
-        "label whatever happens to edges, before or after training. An MLP distilled from a GNN does so after training "
-        "only (evasion): its teacher has read the edges, so a graph changed before training (poisoning) is not "
-        "covered. The GNN itself has no certificate against any of this. A curve below a line buys nothing "
-        "where that line holds."
-    )
-
-
-@sentence("controls.compared", "under a table that compares ballots with other instances")
-def why_control_columns() -> Text:
-    return message(
-        "The last columns are other models, by the accuracies that the file tells: an MLP without edges keeps every "
-        "label whatever happens to edges, one distilled from a GNN does so only if the graph was changed after "
-        "training, and the GNN itself has no certificate."
-    )
-
-
-@sentence("controls.missing", "under curves of ballots that count labels whether they are right or not")
-def why_accuracy() -> Text:
-    return message(
-        "A model that ignores edges keeps all its labels whatever edges are changed, so this share says little alone: "
-        "only in certified accuracy can the two be compared."
-    )
+why_controls = template(
+    "controls", "beside curves of ballots whose file names accuracies of other models",
+    "The lines across are other models, by the accuracies that the file tells. An MLP without edges keeps every label "
+    "whatever happens to edges, before or after training. An MLP distilled from a GNN does so after training only "
+    "(evasion): its teacher has read the edges, so a graph changed before training (poisoning) is not covered. The "
+    "GNN itself has no certificate against any of this. A curve below a line buys nothing where that line holds.",
+)  # fmt: skip
+why_control_columns = template(
+    "controls.compared", "under a table that compares ballots with other instances",
+    "The last columns are other models, by the accuracies that the file tells: an MLP without edges keeps every label "
+    "whatever happens to edges, one distilled from a GNN does so only if the graph was changed after training, and "
+    "the GNN itself has no certificate.",
+)  # fmt: skip
+why_accuracy = template(
+    "controls.missing", "under curves of ballots that count labels whether they are right or not",
+    "A model that ignores edges keeps all its labels whatever edges are changed, so this share says little alone: "
+    "only in certified accuracy can the two be compared.",
+)  # fmt: skip
 
 
 @sentence("ballots.how", "on the page of the base certificate", 1, others=((2,),))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from certcore.domain.edge_field import EdgeField
-from certcore.messages.registry import sentence
-from certcore.messages.text import Text, code, count, listing, message, some
+from certcore.messages.registry import sentence, template
+from certcore.messages.text import Text, count, filled, listing
 from certcore.models.field import Fault
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def field_words(check: FieldCheck) -> Text:
 
 
 def _field(layers: int, rule: str, derived: bool) -> Text:
-    kind = "derived" if derived else "declared"
-    return message(f"{kind} field (", some(layers, "layer", "layers"), ", rule ", code(rule), ")")
+    text = "{kind} field ({layers:layer|layers}, rule `{rule}`)"
+    return filled(text, kind="derived" if derived else "declared", layers=layers, rule=str(rule))
 
 
 @sentence(
@@ -38,22 +38,19 @@ def _field(layers: int, rule: str, derived: bool) -> Text:
     others=((2, EdgeField.DEGREES, 36, 2, True),),
 )  # fmt: skip
 def field_passed(layers: int, rule: str, comparisons: int, graphs: int, derived: bool = False) -> Text:
-    return message(
-        "No flip outside the ",
-        _field(layers, rule, derived),
-        f" was found to change a score, in {some(comparisons, 'comparison', 'comparisons')} on "
-        f"{some(graphs, 'graph', 'graphs')}. This was an attempt to falsify it, not a proof of it.",
-    )
+    return filled(
+        "No flip outside the {field} was found to change a score, in {comparisons:comparison|comparisons} on "
+        "{graphs:graph|graphs}. This was an attempt to falsify it, not a proof of it.",
+        field=_field(layers, rule, derived), comparisons=comparisons, graphs=graphs,
+    )  # fmt: skip
 
 
 @sentence("field.everything", "the field leaves nothing outside that could be flipped", 4, EdgeField.DEGREES)
 def field_everything(layers: int, rule: str, derived: bool = False) -> Text:
-    return message(
-        "The ",
-        _field(layers, rule, derived),
-        " is the whole graph for every node that was looked at: there is nothing outside to compare, and nothing was "
-        "checked.",
-    )
+    return filled(
+        "The {field} is the whole graph for every node that was looked at: there is nothing outside to compare, and "
+        "nothing was checked.", field=_field(layers, rule, derived),
+    )  # fmt: skip
 
 
 @sentence(
@@ -66,31 +63,23 @@ def field_violated(
     layers: int, rule: str, node: int, flips: list[str], number: int, change: str, graph: str, derived: bool = False
 ) -> Text:
     what = listing(flips) if number == len(flips) else f"{count(number)} flips together, {listing(flips)} among them"
-    return message(
-        "The model reads more than the ",
-        _field(layers, rule, derived),
-        f": on {graph}, {what} changes the scores of node {node} by {change}, although it lies outside the field of "
-        "that node. A certificate on this field would claim too much: declare more layers or the rule ",
-        code(EdgeField.DEGREES),
-        ", put the model into evaluation mode, or take out what reads the whole graph (pooling, virtual nodes, "
-        "normalisation over all nodes).",
-    )
+    return filled(
+        "The model reads more than the {field}: on {graph}, {what} changes the scores of node {node} by {change}, "
+        "although it lies outside the field of that node. A certificate on this field would claim too much: declare "
+        "more layers or the rule `degrees`, put the model into evaluation mode, or take out what reads the whole graph "
+        "(pooling, virtual nodes, normalisation over all nodes).",
+        field=_field(layers, rule, derived), graph=graph, what=what, node=str(node), change=change,
+    )  # fmt: skip
 
 
-@sentence("field.chance", "a model gives different scores for the same graph")
-def field_chance() -> Text:
-    return message(
-        "The model gives different scores for the same graph, so it has no field and no votes of its own: call ",
-        code("model.eval()"),
-        ", which turns off dropout, and take other chance out of it.",
-    )
-
-
-@sentence("field.memory", "what a model says about a graph depends on the graphs it has seen before")
-def field_memory() -> Text:
-    return message(
-        "What the model says about a graph depends on the graphs it has seen before (a layer with ",
-        code("cached=True"),
-        ", or running statistics in training mode), so its votes would be about other graphs than they were asked for: "
-        "turn that off.",
-    )
+field_chance = template(
+    "field.chance", "a model gives different scores for the same graph",
+    "The model gives different scores for the same graph, so it has no field and no votes of its own: call "
+    "`model.eval()`, which turns off dropout, and take other chance out of it.",
+)  # fmt: skip
+field_memory = template(
+    "field.memory", "what a model says about a graph depends on the graphs it has seen before",
+    "What the model says about a graph depends on the graphs it has seen before (a layer with `cached=True`, or "
+    "running statistics in training mode), so its votes would be about other graphs than they were asked for: turn "
+    "that off.",
+)  # fmt: skip

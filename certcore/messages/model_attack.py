@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from decimal import ROUND_UP, Context
 from fractions import Fraction
 
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import percent_up
-from certcore.messages.registry import sentence
+from certcore.messages.registry import sentence, template
 from certcore.messages.short import changes
 from certcore.messages.text import Text, count, message, some, strong
 from certcore.model_attack.stored import FoundAttack
@@ -22,17 +23,33 @@ def changed_words(found: FoundAttack | None, asked: int | None = None) -> Text:
     right = found.count.right_after
     whole = len(found.count.targets) if asked is None else asked
     share = "" if right is None or not whole else percent_up(Fraction(right, whole))
-    return changed(found.count.n_changed, len(found.count.targets), found.flips, how_sure(found), share)
+    return changed(found.count.n_changed, len(found.count.targets), spent_words(found), how_sure(found), share)
 
 
 def short_changed(found: FoundAttack) -> Text:
     """A short form of `changed_words`."""
     sure = "for certain" if found.count.alpha is None else f"{confidence_text(found.count.alpha, 100)} % confidence"
-    return changes(count(found.count.n_changed), count(found.flips), sure)
+    return changes(count(found.count.n_changed), spent_words(found), sure)
+
+
+def spent_words(found: FoundAttack) -> str:
+    """What an attack spends: flips, new nodes, a distance."""
+    return size_words(found.flips, found.distance, found.injected)
+
+
+def size_words(flips: int, distance: float, injected: int = 0) -> str:
+    parts = [some(injected, "new node", "new nodes")] if injected else []
+    parts += [f"a distance of {_up(distance)}"] if distance else []
+    return " and ".join([some(flips, "flip", "flips"), *parts] if flips or not parts else parts)
+
+
+def _up(length: float) -> str:
+    """A length in four digits, rounded up: an attack spends no more than is said."""
+    return f"{Context(prec=4, rounding=ROUND_UP).create_decimal_from_float(length).normalize():f}"
 
 
 def how_sure(found: FoundAttack) -> str:
-    if found.count.alpha is None:
+    if found.count.alpha is None or found.attack is None:
         return "for certain: the prediction differs"
     return (
         f"exact binomial test on {found.attack.samples:,} new samples, confidence "
@@ -42,17 +59,18 @@ def how_sure(found: FoundAttack) -> str:
 
 @sentence(
     "attack.changed", "an attack on the model was tried that this attacker can make",
-    23, 1870, 50, "exact binomial test on 10,000 new samples, confidence 99 % for all of them together", "69.0 %",
-    others=((1, 9, 2, "for certain: the prediction differs", ""),),
+    23, 1870, "50 flips", "exact binomial test on 10,000 new samples, confidence 99 % for all of them together",
+    "69.0 %", others=((1, 9, "2 flips", "for certain: the prediction differs", ""),),
 )  # fmt: skip
-def changed(labels: int, targets: int, flips: int, sure: str, accuracy: str) -> Text:
-    told = f" Accuracy under this attack: {accuracy} at most." if accuracy else ""
+def changed(labels: int, targets: int, spent: str, sure: str, accuracy: str) -> Text:
+    accuracy_text = f" Accuracy under this attack: {accuracy} at most." if accuracy else ""
     return message(
-        "An attack found with ", some(flips, "flip", "flips"), " changes ", strong(f"{labels:,} of {targets:,} labels"),
-        f" of the model in fact ({sure}). It is what was found: there may be worse ones.{told}",
+        f"An attack found with {spent} changes ", strong(f"{labels:,} of {targets:,} labels"),
+        f" of the model in fact ({sure}). It is what was found: there may be worse ones.{accuracy_text}",
     )  # fmt: skip
 
 
-@sentence("attack.not_tried", "no attack on the model was tried that this attacker can make")
-def untried() -> Text:
-    return message("No attack on the model was tried within these limits: how many labels change in fact is not known.")
+untried = template(
+    "attack.not_tried", "no attack on the model was tried that this attacker can make",
+    "No attack on the model was tried within these limits: how many labels change in fact is not known.",
+)  # fmt: skip

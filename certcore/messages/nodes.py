@@ -6,11 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from certcore.domain.scale import shown
 from certcore.instance.instance import Instance
 from certcore.messages.ballots import ballots_of
-from certcore.messages.registry import sentence
+from certcore.messages.registry import sentence, template
 from certcore.messages.sites import kept
-from certcore.messages.text import Piece, Text, budget_words, count, message, name, some, strong
+from certcore.messages.text import Piece, Text, budget_words, count, further, message, name, strong
 from certcore.result.attack_effects import NEVER
 from certcore.result.certificate import Certificate
 from certcore.result.influence import Influence
@@ -32,7 +33,7 @@ def state_words(instance: Instance, certificate: Certificate, node: int, receive
     if state is TargetState.ALONE:
         return alone()
     front = instance.base.fronts().of_node(node)
-    reachable = front[(front <= np.array(certificate.threat.budgets)).all(axis=1)]
+    reachable = shown(instance.scale, front[(front <= np.array(certificate.threat.budgets)).all(axis=1)])
     gets = () if received is None else received
     if state is TargetState.LOST and ballots_of(instance) is not None:
         return changed(budget_words(gets))
@@ -43,41 +44,28 @@ def state_words(instance: Instance, certificate: Certificate, node: int, receive
     return undecided(budget_words(cheapest.tolist()), budget_words(gets) if received is not None else "")
 
 
-@sentence("node.not_a_target", "the node is not a target")
-def not_a_target() -> Text:
-    return message(strong("Not a target"), ": its label is not counted. It can still be hit.")
-
-
-@sentence("node.before", "a target whose base certificate says nothing at budget 0")
-def before() -> Text:
-    return message(
-        strong("Uncertified before the attack"),
-        ": its base certificate says nothing even without an attack, so it counts as uncertified at every budget.",
-    )
-
-
-@sentence("node.alone", "a target whose base certificate holds at the whole global budget")
-def alone() -> Text:
-    return message(
-        strong("Certified on its own"),
-        ": even the whole budget inside its receptive field reaches no point of its front.",
-    )
-
-
-@sentence(
-    "node.lost", "a target that the attack found leaves uncertified", "4 attribute deletions", "3 attribute deletions"
-)
-def lost(gets: str, ends: str) -> Text:
-    return message(
-        strong("Loses its certificate"),
-        f" in the attack found: it receives {gets} inside its field, which reaches {ends}, where its base certificate "
-        "ends. That does not prove that its label changes.",
-    )
-
-
-@sentence("node.changed", "ballots: a target whose label the attack found changes", "2 new nodes")
-def changed(gets: str) -> Text:
-    return message(strong("Its label changes"), f" in the attack found, where its sum is touched by {gets}.")
+not_a_target = template(
+    "node.not_a_target", "the node is not a target", "**Not a target**: its label is not counted. It can still be hit.",
+)  # fmt: skip
+before = template(
+    "node.before", "a target whose base certificate says nothing at budget 0",
+    "**Uncertified before the attack**: its base certificate says nothing even without an attack, so it counts as "
+    "uncertified at every budget.",
+)  # fmt: skip
+alone = template(
+    "node.alone", "a target whose base certificate holds at the whole global budget",
+    "**Certified on its own**: even the whole budget inside its receptive field reaches no point of its front.",
+)  # fmt: skip
+lost = template(
+    "node.lost", "a target that the attack found leaves uncertified",
+    "**Loses its certificate** in the attack found: it receives {gets} inside its field, which reaches {ends}, where "
+    "its base certificate ends. That does not prove that its label changes.",
+    gets="4 attribute deletions", ends="3 attribute deletions",
+)  # fmt: skip
+changed = template(
+    "node.changed", "ballots: a target whose label the attack found changes",
+    "**Its label changes** in the attack found, where its sum is touched by {gets}.", gets="2 new nodes",
+)  # fmt: skip
 
 
 @sentence(
@@ -111,7 +99,7 @@ def node_words(found: Influence, named: Naming) -> list[Text]:
         sentences.append(received_nothing())
     counted = found.state not in (TargetState.NOT_A_TARGET, TargetState.BEFORE)
     if counted and found.margin != NEVER:
-        sentences.append(one_more(found.margin))
+        sentences.append(one_more(found.margin, found.step))
     if found.hit:
         breaks = [name(named(node), 40) for node in found.helps_to_break]
         sentences.append(helps(len(breaks), _list(breaks)) if breaks else helps_nobody())
@@ -127,39 +115,34 @@ def _list(parts: list[Piece | str] | list[Piece]) -> Text:
     return message(*shown)
 
 
-@sentence("node.hit", "flips are spent at the node", "3 attribute deletions")
-def hit(spent: str) -> Text:
-    return message(strong("Hit"), f": spent at this node {spent}.")
-
-
-@sentence("node.not_hit", "no flips are spent at the node")
-def not_hit() -> Text:
-    return message(strong("Not hit"), ": no flips are spent at this node.")
-
-
-@sentence(
-    "node.received", "flips lie inside the field of the node",
-    "9 attribute deletions", message("this node: 3 attribute deletions; 618: 6 attribute deletions"),
+hit = template(
+    "node.hit", "flips are spent at the node", "**Hit**: spent at this node {spent}.", spent="3 attribute deletions",
 )  # fmt: skip
-def received(amount: str, places: Text) -> Text:
-    return message(strong("Received"), f" inside its field: {amount} (", places, ").")
-
-
-@sentence("node.received_nothing", "no flips lie inside the field of the node")
-def received_nothing() -> Text:
-    return message(strong("Received"), " inside its field: no flips at all.")
+not_hit = template("node.not_hit", "no flips are spent at the node", "**Not hit**: no flips are spent at this node.")
+received = template(
+    "node.received", "flips lie inside the field of the node", "**Received** inside its field: {amount} ({places}).",
+    amount="9 attribute deletions", places=message("this node: 3 attribute deletions; 618: 6 attribute deletions"),
+)  # fmt: skip
+received_nothing = template(
+    "node.received_nothing", "no flips lie inside the field of the node",
+    "**Received** inside its field: no flips at all.",
+)  # fmt: skip
 
 
 @sentence(
     "node.one_more",
     "a target certified without an attack, that some number of flips of the types in play can leave uncertified",
     3,
-    others=((1,), (0,)),
+    others=((1,), (0,), (3, 0.1), (0, 0.1)),
 )
-def one_more(margin: int) -> Text:
-    """`margin` is the fewest further flips that can leave it uncertified (0: it is already)."""
+def one_more(margin: int, step: float = 0) -> Text:
+    """`margin` is the fewest further flips that can leave it uncertified (0: it is already), or steps of a distance."""
     if not margin:
-        return message(strong("One more flip"), " inside its field adds nothing: its certificate is lost already.")
+        more = strong("A further distance" if step else "One more flip")
+        return message(more, " inside its field adds nothing: its certificate is lost already.")
+    if step:
+        where = " inside its field, on top of this attack and whatever the budgets, "
+        return message(strong(further(margin, step).capitalize()), where, "can be enough to leave it uncertified.")
     where = " of the attacker's kinds inside its field, on top of this attack and whatever the budgets, "
     if margin == 1:
         return message(strong("One more flip"), where, "can be enough to leave it uncertified.")
@@ -168,23 +151,12 @@ def one_more(margin: int) -> Text:
     )
 
 
-@sentence(
-    "node.helps",
-    "the node is hit, and targets in whose field its flips lie are lost by flips of their types",
-    2,
-    message("618; 1023"),
-)
-def helps(number: int, whom: Text) -> Text:
-    return message(
-        strong("Helps to break"),
-        f" {some(number, 'target', 'targets')} in whose field these flips lie: ",
-        whom,
-        ".",
-    )
-
-
-@sentence(
-    "node.helps_nobody", "the node is hit, but no target in whose field its flips lie is lost by flips of their types"
-)
-def helps_nobody() -> Text:
-    return message(strong("Helps to break"), " no target.")
+helps = template(
+    "node.helps", "the node is hit, and targets in whose field its flips lie are lost by flips of their types",
+    "**Helps to break** {number:target|targets} in whose field these flips lie: {whom}.",
+    number=2, whom=message("618; 1023"),
+)  # fmt: skip
+helps_nobody = template(
+    "node.helps_nobody", "the node is hit, but no target in whose field its flips lie is lost by flips of their types",
+    "**Helps to break** no target.",
+)  # fmt: skip

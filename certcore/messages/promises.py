@@ -18,8 +18,8 @@ from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.messages.attacker import attacks_nothing, threat_words, whatever_happens, without
 from certcore.messages.ballots import ballot_remarks, ballots_of, deterministic, rewritten
-from certcore.messages.registry import sentence
-from certcore.messages.text import Text, code, count, listing, message, name, paragraph, samples, some, strong
+from certcore.messages.registry import sentence, template
+from certcore.messages.text import Text, count, filled, listing, message, name, paragraph, samples, some, strong
 from certcore.program.problem import whole_graph
 from certcore.result.certificate import Certificate
 
@@ -97,14 +97,15 @@ def _share(part: int, targets: int, of: int | None) -> str:
 def _accuracy(part: int, of: int | None) -> Text:
     if of is None:
         return message()
-    return message(
-        ", a ", strong(f"certified accuracy of {share_down(part, of)}"), f" (of all {count(of)} labels asked about)"
+    return filled(
+        ", a **certified accuracy of {share}** (of all {of} labels asked about)", share=share_down(part, of), of=of
     )
 
 
-@sentence("guarantee.no_targets", "the target set is empty")
-def no_targets() -> Text:
-    return message("There are no targets: no label is counted, so ", strong("nothing is guaranteed"), ".")
+no_targets = template(
+    "guarantee.no_targets", "the target set is empty",
+    "There are no targets: no label is counted, so **nothing is guaranteed**.",
+)  # fmt: skip
 
 
 @sentence(
@@ -115,14 +116,13 @@ def no_targets() -> Text:
     others=((1190, 1402, message(" (confidence 99 % for all nodes together, 10⁶ samples per node)"), 1870),),
 )  # fmt: skip
 def verified(proven: int, targets: int, sure: Text, of: int | None) -> Text:
-    return message(
-        "at least ",
-        strong(_of(proven, targets)),
-        f" {_labels(of)} stay as they are{_share(proven, targets, of)}, all at once",
-        sure,
-        _accuracy(proven, of),
-        ".",
-    )
+    return message(_stay(proven, targets, sure, of), ".")
+
+
+def _stay(proven: int, targets: int, sure: Text, of: int | None) -> Text:
+    share, accuracy = _share(proven, targets, of), _accuracy(proven, of)
+    head = message("at least ", strong(_of(proven, targets)), f" {_labels(of)} stay as they are{share}, all at once")
+    return message(head, sure, accuracy)
 
 
 @sentence(
@@ -132,11 +132,7 @@ def verified(proven: int, targets: int, sure: Text, of: int | None) -> Text:
 )  # fmt: skip
 def solver(proven: int, claimed: int, targets: int, sure: Text, of: int | None) -> Text:
     return message(
-        "at least ",
-        strong(_of(proven, targets)),
-        f" {_labels(of)} stay as they are{_share(proven, targets, of)}, all at once",
-        sure,
-        _accuracy(proven, of),
+        _stay(proven, targets, sure, of),
         f", which is proven in exact arithmetic, and at least {count(claimed)}{_share(claimed, targets, of)} on the "
         "solver's claim, which is not verified.",
     )
@@ -147,13 +143,11 @@ def solver(proven: int, claimed: int, targets: int, sure: Text, of: int | None) 
     31, 1870, message(), None,
 )  # fmt: skip
 def only_solver(claimed: int, targets: int, sure: Text, of: int | None) -> Text:
-    return message(
-        strong(_of(0, targets)),
-        f" {_labels(of)} are proven to stay, and at least "
-        f"{count(claimed)}{_share(claimed, targets, of)} do on the solver's claim, which is not verified",
-        sure,
-        ".",
-    )
+    return filled(
+        "**0 of {targets}** {labels} are proven to stay, and at least {claimed}{share} do on the solver's claim, which "
+        "is not verified{sure}.",
+        targets=targets, labels=_labels(of), claimed=claimed, share=_share(claimed, targets, of), sure=sure,
+    )  # fmt: skip
 
 
 @sentence(
@@ -161,14 +155,12 @@ def only_solver(claimed: int, targets: int, sure: Text, of: int | None) -> Text:
     "at most 200 attribute deletions in the whole graph", 1870, None,
 )  # fmt: skip
 def nothing(attacker: str, targets: int, of: int | None) -> Text:
-    return message(
-        strong("Nothing is guaranteed at these budgets"),
-        ": ",
-        strong(_of(0, targets)),
-        f" {_labels(of)} are certified against an attacker with ",
-        strong(attacker),
-        ". It is not ruled out that every certificate is lost, which does not prove that any label changes.",
-    )
+    return filled(
+        "**Nothing is guaranteed at these budgets**: **0 of {targets}** {labels} are certified against an attacker "
+        "with **{attacker}**. It is not ruled out that every certificate is lost, which does not prove that any label "
+        "changes.",
+        targets=targets, labels=_labels(of), attacker=attacker,
+    )  # fmt: skip
 
 
 @sentence(
@@ -178,20 +170,15 @@ def nothing(attacker: str, targets: int, of: int | None) -> Text:
 def clean(proven: int, targets: int, sure: Text, of: int | None) -> Text:
     missing = targets - proven
     rest = f"; the other {count(missing)} have no certificate to begin with" if missing else ""
-    return message(
-        strong(_of(proven, targets)),
-        f" {_labels(of)}{_share(proven, targets, of)} have a certificate",
-        sure,
-        _accuracy(proven, of),
-        rest,
-        ". Nothing is attacked at these budgets, so this is no guarantee against anybody.",
-    )
+    head = message(strong(_of(proven, targets)), f" {_labels(of)}{_share(proven, targets, of)} have a certificate")
+    end = ". Nothing is attacked at these budgets, so this is no guarantee against anybody."
+    return message(head, sure, _accuracy(proven, of), rest, end)
 
 
 @sentence("guarantee.clean_nothing", "nothing is attacked and no label is certified", 1870, None)
 def clean_nothing(targets: int, of: int | None) -> Text:
-    head = strong("Nothing is guaranteed, even without any attack")
-    return message(head, ": ", strong(_of(0, targets)), f" {_labels(of)} have a certificate.")
+    text = "**Nothing is guaranteed, even without any attack**: **0 of {targets}** {labels} have a certificate."
+    return filled(text, targets=targets, labels=_labels(of))
 
 
 # --- confidence and subject ------------------------------------------------------------------------------------------
@@ -302,24 +289,18 @@ def _beside(instance: Instance, length: Fraction) -> list[Text]:
     return [ignores_edges(percent_down(known[min(reached)]), decimal_text(min(reached)))]
 
 
-@sentence(
+ignores_edges = template(
     "remark.control", "the file tells the certified accuracy of a smoothed MLP at this distance or a larger one",
-    "57.3 %", "2",
+    "For comparison, as the file tells: a smoothed MLP that ignores edges keeps {share} certified accuracy up to the "
+    "distance {distance}.", share="57.3 %", distance="2",
 )  # fmt: skip
-def ignores_edges(share: str, distance: str) -> Text:
-    return message(
-        f"For comparison, as the file tells: a smoothed MLP that ignores edges keeps {share} certified accuracy up to "
-        f"the distance {distance}."
-    )
-
-
-@sentence("remark.distance", "the attributes may be moved by a distance", "0.3", "0.06", "5", "2^-9")
-def distances(length: str, std: str, deviations: str, lattice: str) -> Text:
-    return message(
-        f"Distances are in the units of the attributes that the model reads: {length} is {deviations} standard "
-        f"deviations of the noise ({std}, drawn on multiples of {lattice}). Any values are admitted, also outside the "
-        "range of the data; edges that were computed from attributes stay as they are."
-    )
+distances = template(
+    "remark.distance", "the attributes may be moved by a distance",
+    "Distances are in the units of the attributes that the model reads: {length} is {deviations} standard deviations "
+    "of the noise ({std}, drawn on multiples of {lattice}). Any values are admitted, also outside the range of the "
+    "data; edges that were computed from attributes stay as they are.",
+    length="0.3", std="0.06", deviations="5", lattice="2^-9",
+)  # fmt: skip
 
 
 @sentence(
@@ -334,12 +315,11 @@ def from_lattice(moved: str) -> Text:
     )
 
 
-@sentence("remark.map", "the same, and the noise is added behind the first linear map of the model")
-def behind_map() -> Text:
-    return message(
-        "The noise lies behind the first linear map of the model: the needs account for what the map stretches and for "
-        "what rounding behind it moves, and changes are measured from the attributes as they are."
-    )
+behind_map = template(
+    "remark.map", "the same, and the noise is added behind the first linear map of the model",
+    "The noise lies behind the first linear map of the model: the needs account for what the map stretches and for "
+    "what rounding behind it moves, and changes are measured from the attributes as they are.",
+)  # fmt: skip
 
 
 def uncovered(instance: Instance, threat: ThreatModel) -> list[str]:
@@ -347,43 +327,27 @@ def uncovered(instance: Instance, threat: ThreatModel) -> list[str]:
     return [kind for kind, budget in zip(TYPES, threat.budgets) if budget and kind not in instance.base.axes]
 
 
-@sentence(
-    "remark.uncovered", "a type with a budget is not covered by the base certificate", "attribute deletions"
+not_covered = template(
+    "remark.uncovered", "a type with a budget is not covered by the base certificate",
+    "The base certificate says nothing about {types}: each such flip counts as breaking every target in whose "
+    "receptive field it lies.", types="attribute deletions",
 )  # fmt: skip
-def not_covered(types: str) -> Text:
-    return message(
-        f"The base certificate says nothing about {types}: each such flip counts as breaking every target in whose "
-        "receptive field it lies."
-    )
-
-
-@sentence("remark.real", "a type with a budget has real amounts", "attribute shifts")
-def real_amounts(types: str) -> Text:
-    return message(
-        f"The amounts of {types} are real numbers. Rows of the strong form hold for whole numbers only: where it is "
-        "asked for, the tight form answers. Attacks are looked for in whole units."
-    )
-
-
-@sentence(
+real_amounts = template(
+    "remark.real", "a type with a budget has real amounts",
+    "The amounts of {types} are real numbers. Rows of the strong form hold for whole numbers only: where it is asked "
+    "for, the tight form answers. Attacks are looked for in whole units.", types="attribute shifts",
+)  # fmt: skip
+messages = template(
     "remark.messages",
     "edges can be deleted, and the fields follow the edge rule of the paper (not where fields are the whole graph)",
-)
-def messages() -> Text:
-    return message(
-        "The receptive fields follow the edge rule ",
-        code(EdgeField.MESSAGES),
-        ". It is sound for row-normalised and attention models; for the usual symmetric GCN it overstates robustness "
-        "against edge deletions and serves comparison only.",
-    )
-
-
-@sentence("remark.not_per_node", "beside every count")
-def not_per_node() -> Text:
-    return message(
-        "The number is about all targets together. Apart from targets that are certified on their own it does not say "
-        "which labels stay."
-    )
+    "The receptive fields follow the edge rule `messages`. It is sound for row-normalised and attention models; for "
+    "the usual symmetric GCN it overstates robustness against edge deletions and serves comparison only.",
+)  # fmt: skip
+not_per_node = template(
+    "remark.not_per_node", "beside every count",
+    "The number is about all targets together. Apart from targets that are certified on their own it does not say "
+    "which labels stay.",
+)  # fmt: skip
 
 
 # --- numbers beside it ----------------------------------------------------------------------------------------------
@@ -413,25 +377,24 @@ def _rests_on(instance: Instance, threat: ThreatModel) -> Text:
     return rests_on(fields, base)
 
 
-@sentence(
+rests_on = template(
     "accepted.rests_on", "a proof was accepted; the small checker says it in the same words",
-    "fields: 2 layers with the edge rule degrees", "votes by the binary rule, confidence 99 % for all nodes together",
+    "It rests on these: {fields}; base certificate: {base}.",
+    fields="fields: 2 layers with the edge rule degrees",
+    base="votes by the binary rule, confidence 99 % for all nodes together",
     others=((AS_GIVEN, "a grid, as far as it holds"),),
 )  # fmt: skip
-def rests_on(fields: str, base: str) -> Text:
-    return message(f"It rests on these: {fields}; base certificate: {base}.")
 
 
 @sentence("preview", "a solve is under way and multipliers known before prove something", 1100, 1870)
 def preview(certified: int, whole: int) -> Text:
-    return message(
-        f"already proven for these budgets: at least {_of(certified, whole)} ({share_down(certified, whole)})"
-    )
+    share = share_down(certified, whole)
+    return message(f"already proven for these budgets: at least {_of(certified, whole)} ({share})")
 
 
-@sentence("preview.nothing", "a solve is under way and nothing is proven yet")
-def no_preview() -> Text:
-    return message("nothing is proven for these budgets yet")
+no_preview = template(
+    "preview.nothing", "a solve is under way and nothing is proven yet", "nothing is proven for these budgets yet",
+)  # fmt: skip
 
 
 def known_already(certified: int, whole: int) -> Text:
@@ -450,16 +413,11 @@ def bracket(certificate: Certificate) -> tuple[str, Text]:
 
 @sentence("bracket", "beside every count of uncertified targets", 135, 613, 540)
 def between(found: int | None, proven: int, claimed: int) -> Text:
-    best = (
-        "No attack was looked for"
-        if found is None
-        else f"The best integer attack found, replayed, leaves {some(found, 'target', 'targets')} uncertified"
-    )
-    solver = (
-        f"; according to the solver, whose word is not verified, not more than {count(claimed)}"
-        if claimed < proven
-        else ""
-    )
+    best, solver = "No attack was looked for", ""
+    if found is not None:
+        best = f"The best integer attack found, replayed, leaves {some(found, 'target', 'targets')} uncertified"
+    if claimed < proven:
+        solver = f"; according to the solver, whose word is not verified, not more than {count(claimed)}"
     return message(
         f"{best}; it is proven that no attack leaves more than {count(proven)} uncertified{solver}. Targets that were "
         "uncertified before the attack are counted in both. “Uncertified” is about the base certificates: it does not "

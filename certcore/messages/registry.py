@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec
 
-from certcore.messages.text import Text
+from certcore.messages.text import Text, filled
 
 Arguments = ParamSpec("Arguments")
 
@@ -43,3 +43,15 @@ def sentence(
         return said
 
     return enter
+
+
+def template(
+    key: str, condition: str, text: str, /, *, others: tuple[tuple[Any, ...], ...] = (), **example: Any
+) -> Callable[..., Text]:
+    """Register a sentence without cases: `text` as `filled` takes it, and an example of each value in their order."""
+
+    @sentence(key, condition, *example.values(), others=others)
+    def said(*values: Any) -> Text:
+        return filled(text, **dict(zip(example, values, strict=True)))
+
+    return said

@@ -18,7 +18,7 @@ from certcore.instance.instance import Instance
 from certcore.messages.attacker import attacks_nothing, short_threat
 from certcore.messages.ballots import ballots_of
 from certcore.messages.promises import remarks, said_convex
-from certcore.messages.registry import sentence
+from certcore.messages.registry import sentence, template
 from certcore.messages.text import Text, count, listing, message, name, paragraph, strong
 from certcore.result.certificate import Certificate
 from certcore.result.partition import Partition
@@ -60,26 +60,26 @@ def short_head(
     whole = targets if asked is None else asked
     if not whole:
         return nobody()
-    told = (count(proven), count(whole), share_down(proven, whole))
+    numbers = (count(proven), count(whole), share_down(proven, whole))
     if attacks_nothing(threat):
-        return clean(*told) if asked is None else clean_right(*told)
+        return clean(*numbers) if asked is None else clean_right(*numbers)
     if not proven:
         return nothing(short_threat(threat))
     if changed is not None:
         most = targets - changed
         shares = () if asked is None else (share_down(proven, whole), percent_up(Fraction(most, whole)))
         return worst(count(proven), count(most), count(whole), *shares)
-    return stays(*told) if asked is None else accuracy(*told)
+    return stays(*numbers) if asked is None else accuracy(*numbers)
 
 
 def short_sub(instance: Instance, threat: ThreatModel, proven: int, claimed: int) -> Text:
     """The line below the headline: proven or solver claim, against which attacker, at which confidence."""
     if attacks_nothing(threat):
         return no_attack()
-    told = (short_threat(threat, directed=instance.graph.directed), short_sure(instance))
+    parts = (short_threat(threat, directed=instance.graph.directed), short_sure(instance))
     if claimed > proven:
-        return paragraph([*([proven_only(*told)] if proven else []), solver_says(count(claimed))])
-    return proven_against(*told) if proven else may_stay()
+        return paragraph([*([proven_only(*parts)] if proven else []), solver_says(count(claimed))])
+    return proven_against(*parts) if proven else may_stay()
 
 
 def short_sure(instance: Instance) -> str:
@@ -101,17 +101,15 @@ def short_open(result: Certificate, parts: Partition) -> Text:
     return settled() if not parts.open + parts.solver else takes(count(lost), count(most))
 
 
-@sentence("short.stays", "something is attacked and the verified count is above 0", "1,577", "1,870", "84.3 %")
-def stays(proven: str, targets: str, share: str) -> Text:
-    return message("At least ", strong(proven), f" of {targets} labels stay · {share}")
-
-
-@sentence(
-    "short.accuracy", "the same where only right labels count: a share of all labels asked about",
-    "1,210", "1,870", "64.7 %",
+stays = template(
+    "short.stays", "something is attacked and the verified count is above 0",
+    "At least **{proven}** of {targets} labels stay · {share}", proven="1,577", targets="1,870", share="84.3 %",
 )  # fmt: skip
-def accuracy(proven: str, asked: str, share: str) -> Text:
-    return message("At least ", strong(share), f" accuracy: {proven} of {asked} are right and stay")
+accuracy = template(
+    "short.accuracy", "the same where only right labels count: a share of all labels asked about",
+    "At least **{share}** accuracy: {proven} of {asked} are right and stay",
+    proven="1,210", asked="1,870", share="64.7 %",
+)  # fmt: skip
 
 
 @sentence(
@@ -124,113 +122,76 @@ def worst(proven: str, most: str, whole: str, low: str = "", high: str = "") -> 
     return message("Worst case: ", strong(f"{proven} to {most}"), f" of {whole} labels stay")
 
 
-@sentence(
-    "short.changed", "an attack on the model was tried within these limits", "23", "50", "99 % confidence",
+changes = template(
+    "short.changed", "an attack on the model was tried within these limits",
+    "An attack found with {spent} changes {changed} labels · {sure}. There may be worse ones.",
+    changed="23", spent="50 flips", sure="99 % confidence",
 )  # fmt: skip
-def changes(changed: str, flips: str, sure: str) -> Text:
-    return message(f"An attack found with {flips} flips changes {changed} labels · {sure}. There may be worse ones.")
-
-
-@sentence("short.not_tried", "no attack on the model was tried within these limits")
-def not_tried() -> Text:
-    return message("changed: not tried")
-
-
-@sentence("short.so_far", "a solve goes on, and this much is proven already", "1,076", "1,870")
-def so_far(proven: str, targets: str) -> Text:
-    return message("At least ", strong(proven), f" of {targets} labels stay so far")
-
-
-@sentence("short.clean", "nothing is attacked", "1,759", "1,870", "94.0 %")
-def clean(proven: str, targets: str, share: str) -> Text:
-    return message(strong(proven), f" of {targets} labels have a certificate · {share}")
-
-
-@sentence("short.clean_right", "nothing is attacked, and only right labels count", "1,313", "1,870", "70.2 %")
-def clean_right(proven: str, asked: str, share: str) -> Text:
-    return message(strong(share), f" accuracy: {proven} of {asked} are right and have a certificate")
-
-
-@sentence("short.nothing", "something is attacked and nothing is verified", "5,000 attribute deletions")
-def nothing(attacker: str) -> Text:
-    return message(f"Nothing is proven at {attacker}")
-
-
-@sentence("short.may_stay", "below it")
-def may_stay() -> Text:
-    return message("Labels may still stay.")
-
-
-@sentence("short.no_targets", "no label is asked about")
-def nobody() -> Text:
-    return message("No label is counted, so nothing is proven")
-
-
-@sentence("short.waiting", "before the first certificate of an instance", "1,870")
-def waiting(targets: str) -> Text:
-    return message(strong("…"), f" of {targets} labels stay")
-
-
-@sentence("short.solving", "below it")
-def solving() -> Text:
-    return message("Solving the first certificate.")
-
-
-@sentence(
+not_tried = template("short.not_tried", "no attack on the model was tried within these limits", "changed: not tried")
+so_far = template(
+    "short.so_far", "a solve goes on, and this much is proven already",
+    "At least **{proven}** of {targets} labels stay so far", proven="1,076", targets="1,870",
+)  # fmt: skip
+clean = template(
+    "short.clean", "nothing is attacked",
+    "**{proven}** of {targets} labels have a certificate · {share}", proven="1,759", targets="1,870", share="94.0 %",
+)  # fmt: skip
+clean_right = template(
+    "short.clean_right", "nothing is attacked, and only right labels count",
+    "**{share}** accuracy: {proven} of {asked} are right and have a certificate",
+    proven="1,313", asked="1,870", share="70.2 %",
+)  # fmt: skip
+nothing = template(
+    "short.nothing", "something is attacked and nothing is verified",
+    "Nothing is proven at {attacker}", attacker="5,000 attribute deletions",
+)  # fmt: skip
+may_stay = template("short.may_stay", "below it", "Labels may still stay.")
+nobody = template("short.no_targets", "no label is asked about", "No label is counted, so nothing is proven")
+waiting = template(
+    "short.waiting", "before the first certificate of an instance", "**…** of {targets} labels stay", targets="1,870",
+)  # fmt: skip
+solving = template("short.solving", "below it", "Solving the first certificate.")
+proven_against = template(
     "short.proven", "the verified count is above 0 and no claim exceeds it",
-    "10 attribute deletions", "99 % confidence",
+    "**Proven**, whatever an attacker does with {attacker} · {sure}",
+    attacker="10 attribute deletions", sure="99 % confidence",
 )  # fmt: skip
-def proven_against(attacker: str, sure: str) -> Text:
-    return message(strong("Proven"), f", whatever an attacker does with {attacker} · {sure}")
-
-
-@sentence("short.proven_already", "a solve goes on", "20 attribute deletions", "99 % confidence")
-def proven_already(attacker: str, sure: str) -> Text:
-    return message(strong("Proven"), f" already for {attacker}, and rising · {sure}")
-
-
-@sentence(
-    "short.proven_only", "the integer program claims more than is verified", "10 attribute deletions", "99 % confidence"
-)
-def proven_only(attacker: str, sure: str) -> Text:
-    return message(strong("Proven"), f" against {attacker} · {sure}.")
-
-
-@sentence("short.solver", "the same: the claim, which is not proven", "1,616")
-def solver_says(claimed: str) -> Text:
-    return message(f"The solver says {claimed}; nobody has checked that.")
-
-
-@sentence("short.no_attack", "nothing is attacked")
-def no_attack() -> Text:
-    return message("Nothing is attacked at these budgets, so nothing is promised against anybody.")
-
-
-@sentence("short.takes", "an attack was found, and a larger one is not ruled out", "128", "182")
-def takes(lost: str, most: str) -> Text:
-    return message(f"An attack found takes {lost}. No attack takes more than {most}.")
-
-
-@sentence("short.settled", "the attack found takes all that is not proven")
-def settled() -> Text:
-    return message("Settled: the attack found takes all the rest.")
-
-
-@sentence("short.no_attack_yet", "no attack was looked for yet", "182")
-def no_attack_yet(most: str) -> Text:
-    return message(f"No attack takes more than {most}. None was looked for yet.")
-
-
-@sentence("short.searched", "a search for more has ended", "52", "2", others=(("0", "0"),))
-def searched(more: str, most: str) -> Text:
-    return message(f"{more} more than before. At most {most} more can be proven from these certificates.")
-
-
-@sentence(
-    "short.cell", "over a cell of the map of two budgets", "71.9 %", "20 attribute deletions and 2 edge additions"
-)
-def cell(share: str, budgets: str) -> Text:
-    return message(f"at least {share} up to {budgets}")
+proven_already = template(
+    "short.proven_already", "a solve goes on",
+    "**Proven** already for {attacker}, and rising · {sure}", attacker="20 attribute deletions", sure="99 % confidence",
+)  # fmt: skip
+proven_only = template(
+    "short.proven_only", "the integer program claims more than is verified",
+    "**Proven** against {attacker} · {sure}.", attacker="10 attribute deletions", sure="99 % confidence",
+)  # fmt: skip
+solver_says = template(
+    "short.solver", "the same: the claim, which is not proven",
+    "The solver says {claimed}; nobody has checked that.", claimed="1,616",
+)  # fmt: skip
+no_attack = template(
+    "short.no_attack", "nothing is attacked",
+    "Nothing is attacked at these budgets, so nothing is promised against anybody.",
+)  # fmt: skip
+takes = template(
+    "short.takes", "an attack was found, and a larger one is not ruled out",
+    "An attack found takes {lost}. No attack takes more than {most}.", lost="128", most="182",
+)  # fmt: skip
+settled = template(
+    "short.settled", "the attack found takes all that is not proven", "Settled: the attack found takes all the rest.",
+)  # fmt: skip
+no_attack_yet = template(
+    "short.no_attack_yet", "no attack was looked for yet",
+    "No attack takes more than {most}. None was looked for yet.", most="182",
+)  # fmt: skip
+searched = template(
+    "short.searched", "a search for more has ended",
+    "{more} more than before. At most {most} more can be proven from these certificates.",
+    more="52", most="2", others=(("0", "0"),),
+)  # fmt: skip
+cell = template(
+    "short.cell", "over a cell of the map of two budgets",
+    "at least {share} up to {budgets}", share="71.9 %", budgets="20 attribute deletions and 2 edge additions",
+)  # fmt: skip
 
 
 @sentence("short.growing", "beside a map that is being computed", "5", "297", others=(("297", "297"),))
@@ -238,9 +199,10 @@ def growing(solved: str, cells: str) -> Text:
     return message(f"all {cells} cells solved" if solved == cells else f"{solved} of {cells} cells solved, all proven")
 
 
-@sentence("short.at_least_of", "over a group of nodes that look alike", "869", "923")
-def some_stay(certified: str, alike: str) -> Text:
-    return message(f"at least {certified} of these {alike} stay")
+some_stay = template(
+    "short.at_least_of", "over a group of nodes that look alike",
+    "at least {certified} of these {alike} stay", certified="869", alike="923",
+)  # fmt: skip
 
 
 def short_most(proven: Mapping[str, tuple[int, int]], budget: str) -> Text:
@@ -268,9 +230,10 @@ def as_much(several: str, share: str, budget: str) -> Text:
     return message("As much is proven for ", name(several), f": {share} at {budget}")
 
 
-@sentence("short.none_proven", "several instances are compared, and nothing is verified of any", "500 edge deletions")
-def none_proven(budget: str) -> Text:
-    return message(f"Nothing is proven for any of them at {budget}")
+none_proven = template(
+    "short.none_proven", "several instances are compared, and nothing is verified of any",
+    "Nothing is proven for any of them at {budget}", budget="500 edge deletions",
+)  # fmt: skip
 
 
 def short_remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
@@ -286,43 +249,37 @@ def short_remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     return list(found.values())
 
 
-@sentence("short.remark.uncovered", "a budget is set for a type that the base certificate says nothing about")
-def uncovered_here() -> Text:
-    return message("A budget is set that this file does not cover: its flips count against every label in reach.")
-
-
-@sentence("short.remark.means", "edges are attacked, and the fields follow the rule for means")
-def means() -> Text:
-    return message("Sound for mean and attention aggregation only.")
-
-
-@sentence("short.remark.weights", "ballots: edges or new nodes are attacked, and the weights have read edges")
-def weights_fixed() -> Text:
-    return message("Changes before training are not covered.")
-
-
-@sentence("short.remark.attributes", "ballots: edges or new nodes are attacked, and the weights have read no edge")
-def attributes_fixed() -> Text:
-    return message("Edges and new nodes: before training too. Attributes: after it only.")
+uncovered_here = template(
+    "short.remark.uncovered", "a budget is set for a type that the base certificate says nothing about",
+    "A budget is set that this file does not cover: its flips count against every label in reach.",
+)  # fmt: skip
+means = template(
+    "short.remark.means", "edges are attacked, and the fields follow the rule for means",
+    "Sound for mean and attention aggregation only.",
+)  # fmt: skip
+weights_fixed = template(
+    "short.remark.weights", "ballots: edges or new nodes are attacked, and the weights have read edges",
+    "Changes before training are not covered.",
+)  # fmt: skip
+attributes_fixed = template(
+    "short.remark.attributes", "ballots: edges or new nodes are attacked, and the weights have read no edge",
+    "Edges and new nodes: before training too. Attributes: after it only.",
+)  # fmt: skip
 
 
 def short_uncovered(instance: Instance, missing: Sequence[str]) -> tuple[Text, Text]:
     """The text shown instead of sliders for types that the base certificate does not cover, with the reason."""
     kinds = {"attr": "Attributes", "adj": "Edges"}
     whole = [kind for kind in kinds if all(t in missing for t in TYPES if t.startswith(kind))]
-    told = [kinds[kind] for kind in whole]
-    told += [LABELS[t].capitalize() for t in missing if t.split("_")[0] not in whole]
+    names = [kinds[kind] for kind in whole]
+    names += [LABELS[t].capitalize() for t in missing if t.split("_")[0] not in whole]
     speaks = listing([LABELS[t] for t in TYPES if t in instance.base.axes])
-    return uncovered_chip(told[0] if len(told) == 1 else "Other types"), uncovered_why(speaks)
+    return uncovered_chip(names[0] if len(names) == 1 else "Other types"), uncovered_why(speaks)
 
 
-@sentence("short.uncovered", "a type has no slider", "Edges")
-def uncovered_chip(types: str) -> Text:
-    return message(f"{types}: not covered.")
-
-
-@sentence("short.uncovered.why", "asked why", "attribute additions and attribute deletions")
-def uncovered_why(covered: str) -> Text:
-    return message(
-        f"This file proves something about {covered} only. Any other flip would count against every label in its reach."
-    )
+uncovered_chip = template("short.uncovered", "a type has no slider", "{types}: not covered.", types="Edges")
+uncovered_why = template(
+    "short.uncovered.why", "asked why",
+    "This file proves something about {covered} only. Any other flip would count against every label in its reach.",
+    covered="attribute additions and attribute deletions",
+)  # fmt: skip

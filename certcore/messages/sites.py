@@ -7,9 +7,22 @@ from collections.abc import Callable
 import numpy as np
 
 from certcore.common.rounding import rounded_up
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, INJECT
-from certcore.messages.registry import sentence
-from certcore.messages.text import Piece, Text, budget_words, count, message, name, paragraph, some, strong
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, INJECT, TABLE
+from certcore.messages.registry import sentence, template
+from certcore.messages.text import (
+    Piece,
+    Text,
+    budget_words,
+    count,
+    filled,
+    further,
+    length,
+    message,
+    name,
+    paragraph,
+    some,
+    strong,
+)
 from certcore.result.attack_effects import Reach
 from certcore.result.states import NOTHING
 
@@ -33,32 +46,31 @@ def _new(found: Reach) -> np.ndarray:
     return np.asarray(found.amounts[:, INJECT] > 0)
 
 
-def attack_words(
-    found: Reach, named: Callable[[int], str], most: int, budgets: tuple[int, ...], *, relaxed: bool = False
-) -> Text:
+def attack_words(found: Reach, named: Callable[[int], str], most: int, *, relaxed: bool = False) -> Text:
     """The effect of an attack, or of the relaxed adversary, on the whole graph; site names are pieces of kind `name`.
 
     For an attack two statements follow. The first bounds all other attacks: each leaves at most `most` targets
     uncertified. The second gives the smallest margin of the other targets. It says “beyond these limits” only if the
-    attack uses all of the `budgets`.
+    attack uses all of the budgets.
     """
     if relaxed:
         return _relaxed(found) if len(found.ends) else relaxed_nothing()
     done = _done(found, named) if len(found.ends) else attack_nothing()
     lost = int(found.lost.sum())
     before = int(found.broken.sum()) - lost
-    spent = bool((found.amounts.sum(axis=0) >= np.asarray(budgets)).all())
-    return paragraph([done, others(lost, most - before), *_near(found.margin, spent)])
+    return paragraph([done, others(lost, most - before), *_near(found)])
 
 
 def _relaxed(found: Reach) -> Text:
-    total = np.round(found.amounts.sum(axis=0), 6).tolist()
+    total = np.round(found.spent, 6).tolist()
     return relaxed_spends(budget_words(total), len(found.ends), rounded_up(float(found.broken.sum())))
 
 
-def _near(margin: np.ndarray, spent: bool) -> list[Text]:
-    ahead = margin[margin > 0]
-    return [nearest(int((ahead == ahead.min()).sum()), int(ahead.min()), spent)] if len(ahead) else []
+def _near(found: Reach) -> list[Text]:
+    ahead = found.margin[found.margin > 0]
+    if not len(ahead):
+        return []
+    return [nearest(int((ahead == ahead.min()).sum()), int(ahead.min()), found.used_up, found.step)]
 
 
 def _done(found: Reach, named: Callable[[int], str]) -> Text:
@@ -66,15 +78,16 @@ def _done(found: Reach, named: Callable[[int], str]) -> Text:
     new, nodes = _new(found), ~found.is_edge & ~_new(found)
     at_nodes, deleted, added = named_sites(found)
     clauses: list[Text] = []
-    spent = found.amounts[nodes].sum(axis=0)
     if nodes.any():
-        shown = [(named(int(found.ends[s, 0])), int(found.flips[s])) for s in at_nodes]
-        clauses.append(spends(budget_words(spent.tolist()), int(nodes.sum()), _named(shown, int(nodes.sum()))))
+        number = int(nodes.sum())
+        spent = np.where([entry.at_nodes for entry in TABLE], found.spent, 0)
+        shown = [(named(int(found.ends[s, 0])), float(found.flips[s])) for s in at_nodes]
+        clauses.append(spends(budget_words(spent.tolist()), number, _named(shown, number, bool(found.step))))
     for word, sites, kind in (("deletes", deleted, ADJ_DEL), ("adds", added, ADJ_ADD)):
         number = int((found.amounts[:, kind] > 0).sum())
         if number:
             ends = [f"{named(int(found.ends[s, 0]))} – {named(int(found.ends[s, 1]))}" for s in sites]
-            clauses.append(changes(word, number, _named([(end, 1) for end in ends], number)))
+            clauses.append(changes(word, number, _named([(end, 1.0) for end in ends], number)))
     if new.any():
         clauses.append(joins(int(new.sum()), int(found.reaches()[new].sum())))
     parts: list[Text | str] = ["The attack "]
@@ -83,32 +96,27 @@ def _done(found: Reach, named: Callable[[int], str]) -> Text:
     return message(*parts, "; ", breaks(int(found.lost.sum())))
 
 
-def _named(sites: list[tuple[str, int]], number: int) -> Text:
+def _named(sites: list[tuple[str, float]], number: int, lengths: bool = False) -> Text:
     parts: list[Text] = []
     for k, (called, flips) in enumerate(sites):
-        parts.append(message(", " if k else "", name(called, 60), f" ×{count(flips)}" if flips > 1 else ""))
+        spent = f" by {length(flips)}" if lengths else f" ×{count(flips)}" if flips > 1 else ""
+        parts.append(message(", " if k else "", name(called, 60), spent))
     return message(*parts, ", …" if number > len(sites) else "")
 
 
-@sentence("attack.nothing", "the best attack found changes nothing")
-def attack_nothing() -> Text:
-    return message("The best attack found ", strong("changes nothing"), ": no label loses its certificate by it.")
-
-
-@sentence(
-    "attack.spends",
-    "attributes are flipped in the attack found",
-    "11 attribute deletions",
-    7,
-    message("902 ×3, 703 ×3, …"),
-)
-def spends(spent: str, nodes: int, named: Text) -> Text:
-    return message("spends ", strong(spent), " at ", strong(some(nodes, "node", "nodes")), " (", named, ")")
-
-
-@sentence("attack.changes", "edges are deleted or added in the attack found", "deletes", 2, message("12 – 40, 7 – 9"))
-def changes(word: str, edges: int, named: Text) -> Text:
-    return message(f"{word} ", strong(some(edges, "edge", "edges")), " (", named, ")")
+attack_nothing = template(
+    "attack.nothing", "the best attack found changes nothing",
+    "The best attack found **changes nothing**: no label loses its certificate by it.",
+)  # fmt: skip
+spends = template(
+    "attack.spends", "attributes are flipped in the attack found",
+    "spends **{spent}** at **{nodes:node|nodes}** ({named})",
+    spent="11 attribute deletions", nodes=7, named=message("902 ×3, 703 ×3, …"),
+)  # fmt: skip
+changes = template(
+    "attack.changes", "edges are deleted or added in the attack found",
+    "{word} **{edges:edge|edges}** ({named})", word="deletes", edges=2, named=message("12 – 40, 7 – 9"),
+)  # fmt: skip
 
 
 @sentence("attack.joins", "new nodes are added in the attack found", 10, 50)
@@ -131,52 +139,36 @@ def breaks(lost: int) -> Text:
 )  # fmt: skip
 def others(lost: int, most: int) -> Text:
     if lost < most:
-        limit = strong(f"more than {some(most, 'certificate', 'certificates')}")
-        return message(
-            "No attack within these limits takes ",
-            limit,
-            f" of the labels counted here (proven); one that takes more than {count(lost)} is not ruled out.",
-        )
+        return filled(
+            "No attack within these limits takes **more than {most:certificate|certificates}** of the labels counted "
+            "here (proven); one that takes more than {lost} is not ruled out.", most=most, lost=lost,
+        )  # fmt: skip
     limit = strong("more certificates" if lost else "any certificate")
     return message("No attack within these limits takes ", limit, " of the labels counted here (proven).")
 
 
 @sentence(
     "attack.nearest", "some target keeps its certificate in the attack found, and some number of flips can take it",
-    192, 1, True, others=((1, 3, True), (192, 1, False)),
+    192, 1, True, others=((1, 3, True), (192, 1, False), (192, 1, True, 0.1)),
 )  # fmt: skip
-def nearest(number: int, margin: int, spent: bool) -> Text:
+def nearest(number: int, margin: int, spent: bool, step: float = 0) -> Text:
     """`spent`: the budgets are used up, so every further flip exceeds them."""
-    flips = strong(some(margin, "further flip", "further flips"))
+    flips = strong(("at most " if step else "") + further(margin, step))
     end = " away from losing theirs, each counted by itself." if number > 1 else " away from losing its own."
     start = "Beyond these limits, " if spent else "On top of this attack, "
     return message(start, strong(f"{count(number)} more"), " are " if number > 1 else " is ", flips, end)
 
 
-@sentence(
-    "attack.relaxed", "the relaxed adversary is shown instead of an attack", "10 attribute deletions", 36, "252.5"
-)
-def relaxed_spends(spent: str, sites: int, broken: str) -> Text:
-    return message(
-        "The relaxed adversary, which may use fractions, spends ",
-        strong(spent),
-        f" over {some(sites, 'place', 'places')} and counts ",
-        strong(f"{broken} labels"),
-        " as uncertified. It explains the bound; it is ",
-        strong("not an attack"),
-        ".",
-    )
-
-
-@sentence("attack.relaxed-nothing", "the relaxed adversary is shown instead of an attack and spends nothing")
-def relaxed_nothing() -> Text:
-    return message(
-        "The relaxed adversary ",
-        strong("spends nothing"),
-        ". It explains the bound; it is ",
-        strong("not an attack"),
-        ".",
-    )
+relaxed_spends = template(
+    "attack.relaxed", "the relaxed adversary is shown instead of an attack",
+    "The relaxed adversary, which may use fractions, spends **{spent}** over {sites:place|places} and counts "
+    "**{broken} labels** as uncertified. It explains the bound; it is **not an attack**.",
+    spent="10 attribute deletions", sites=36, broken="252.5",
+)  # fmt: skip
+relaxed_nothing = template(
+    "attack.relaxed-nothing", "the relaxed adversary is shown instead of an attack and spends nothing",
+    "The relaxed adversary **spends nothing**. It explains the bound; it is **not an attack**.",
+)  # fmt: skip
 
 
 def why_larger(attack: Reach, relaxed: Reach) -> Text:
@@ -186,7 +178,8 @@ def why_larger(attack: Reach, relaxed: Reach) -> Text:
     counted = relaxed.uses.any(axis=1)
     shares = relaxed.broken[counted]
     parts = shares < 1 - NOTHING
-    broken_flips = (np.abs(relaxed.amounts - np.round(relaxed.amounts)) > NOTHING).any(axis=1)
+    whole = relaxed.amounts[:, [entry.whole for entry in TABLE]]
+    broken_flips = (np.abs(whole - np.round(whole)) > NOTHING).any(axis=1)
     return larger(
         rounded_up(float(shares.sum())),
         int(attack.lost.sum()),
@@ -213,8 +206,8 @@ def larger(total: str, lost: int, places: tuple[int, int, int], fractions: tuple
     ]
     pieces += [total, ", the attack takes ", strong(count(lost)), ". "]
     if not (split or number or short):
-        return message(*pieces, "It uses no fractions here: all its flips and all the labels it counts are whole.")
-    pieces.append(f"It may use fractions: its flips are spread over {some(spread, 'place', 'places')}")
+        return message(*pieces, "It uses no fractions here: all that it spends and counts is whole.")
+    pieces.append(f"It may use fractions: what it spends is spread over {some(spread, 'place', 'places')}")
     pieces.append(f", with parts of a flip at {count(split)} of them" if split else "")
     pieces.append(f" (the attack: {count(of_attack)})")
     if number:

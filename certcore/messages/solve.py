@@ -14,7 +14,7 @@ from certcore.instance.instance import Instance
 from certcore.messages.accuracy import share_of_right
 from certcore.messages.attacker import beside
 from certcore.messages.promises import confidence, no_targets, subject
-from certcore.messages.registry import sentence
+from certcore.messages.registry import sentence, template
 from certcore.messages.text import Text, count, message, paragraph, strong
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
@@ -37,9 +37,10 @@ def status(certificate: Certificate) -> Text:
     return proven_status(certificate.status)
 
 
-@sentence("status.totals", "the count is verified and no solver was needed")
-def totals() -> Text:
-    return message("Every field is the whole graph, so the totals decide: no solver was needed.")
+totals = template(
+    "status.totals", "the count is verified and no solver was needed",
+    "Every field is the whole graph, so the totals decide: no solver was needed.",
+)  # fmt: skip
 
 
 #: Examples for sentences that depend on the status.
@@ -70,13 +71,11 @@ _SEARCHED = {
 }
 
 
-@sentence("status.closed", "the best attack found breaks as many targets as the proven bound allows", 163)
-def closed(broken: int) -> Text:
-    return message(
-        strong("Optimal, proven"),
-        f": a replayed attack leaves {count(broken)} targets uncertified, and it is proven in exact integers that none "
-        "leaves more. From these base certificates no larger count can be certified.",
-    )
+closed = template(
+    "status.closed", "the best attack found breaks as many targets as the proven bound allows",
+    "**Optimal, proven**: a replayed attack leaves {broken} targets uncertified, and it is proven in exact integers "
+    "that none leaves more. From these base certificates no larger count can be certified.", broken=163,
+)  # fmt: skip
 
 
 @sentence("strengthening", "while the search improves a number in place", 1577, 1611, 1870)
@@ -203,12 +202,11 @@ def _value(value: float) -> str:
     return count(value) if isinstance(value, int) else decimal_text(Fraction(repr(value)))
 
 
-@sentence(
+radius_attacker = template(
     "radius.attacker", "something else than what is varied is set or limited",
-    "at most 3 attribute additions in the whole graph, control of at most 2 nodes",
+    "Against an attacker with **{rest}**: ",
+    rest="at most 3 attribute additions in the whole graph, control of at most 2 nodes",
 )  # fmt: skip
-def radius_attacker(others: str) -> Text:
-    return message("Against an attacker with ", strong(others), ": ")
 
 
 @sentence(
@@ -219,32 +217,25 @@ def radius_accuracy(certified: int, nodes: int, word: str) -> Text:
     return message(f"Certified accuracy there is {share}{word}.")
 
 
-@sentence("radius.sure", "beside every budget that was found", message(" (confidence 99 % for all nodes together)"))
-def radius_sure(sure: Text) -> Text:
-    return message("All at once", sure, ".")
-
-
-@sentence("radius.nothing_asked", "the share asked for is so small that no target is needed for it", "0 %")
-def radius_nothing_asked(share: str) -> Text:
-    return message(strong("Nothing was asked for"), f": {share} of the targets is no target, which every budget keeps.")
-
-
-@sentence("radius.none", "not even 0 keeps the share", "attribute deletions", "80 %", 1400, 1496, 1870, "")
-def radius_none(what: str, share: str, certified: int, needed: int, targets: int, word: str) -> Text:
-    return message(
-        strong("No budget"),
-        f" was found that keeps {share} of the targets certified: without any {what} {count(certified)} of "
-        f"{count(targets)} are{word}, and {count(needed)} were asked for.",
-    )
-
-
-@sentence("radius.unbounded", "the share is kept at every budget", "attribute deletions", "10 %", 700, 1870, "")
-def radius_unbounded(what: str, share: str, certified: int, targets: int, word: str) -> Text:
-    return message(
-        strong("No limit"),
-        f": however many {what} there are, at least {count(certified)} of {count(targets)} targets stay certified, "
-        f"which is {share} or more{word}.",
-    )
+radius_sure = template(
+    "radius.sure", "beside every budget that was found",
+    "All at once{sure}.", sure=message(" (confidence 99 % for all nodes together)"),
+)  # fmt: skip
+radius_nothing_asked = template(
+    "radius.nothing_asked", "the share asked for is so small that no target is needed for it",
+    "**Nothing was asked for**: {share} of the targets is no target, which every budget keeps.", share="0 %",
+)  # fmt: skip
+radius_none = template(
+    "radius.none", "not even 0 keeps the share",
+    "**No budget** was found that keeps {share} of the targets certified: without any {what} {certified} of {targets} "
+    "are{word}, and {needed} were asked for.",
+    what="attribute deletions", share="80 %", certified=1400, needed=1496, targets=1870, word="",
+)  # fmt: skip
+radius_unbounded = template(
+    "radius.unbounded", "the share is kept at every budget",
+    "**No limit**: however many {what} there are, at least {certified} of {targets} targets stay certified, which is "
+    "{share} or more{word}.", what="attribute deletions", share="10 %", certified=700, targets=1870, word="",
+)  # fmt: skip
 
 
 @sentence(
@@ -270,13 +261,9 @@ def radius_found(
     )
 
 
-@sentence(
+radius_limit = template(
     "radius.limit", "the share is kept at the largest budget there can be, and larger ones were not looked at",
-    "attribute deletions", "1,000,000,000", "80 %", 1500, 1496, 1870, "",
+    "**{what}: up to {value}** keep at least {certified} of {targets} targets certified{word} ({share} were asked "
+    "for, {needed} targets). A threat model holds no larger budget, so none was looked at.",
+    what="attribute deletions", value="1,000,000,000", share="80 %", certified=1500, needed=1496, targets=1870, word="",
 )  # fmt: skip
-def radius_limit(what: str, value: str, share: str, certified: int, needed: int, targets: int, word: str) -> Text:
-    return message(
-        strong(f"{what}: up to {value}"),
-        f" keep at least {count(certified)} of {count(targets)} targets certified{word} ({share} were asked for, "
-        f"{count(needed)} targets). A threat model holds no larger budget, so none was looked at.",
-    )

@@ -77,6 +77,31 @@ def message(*parts: str | Piece | Text) -> Text:
     return Text(tuple(pieces), tuple(keys))
 
 
+def filled(text: str, **values: str | int | Piece | Text) -> Text:
+    """A sentence from our own words with `**strong**` parts, `` `code` `` and `{values}`.
+
+    Values are inserted as they are and never interpreted; integers get separators, and `{n:label|labels}` adds a word.
+    """
+    pieces: list[Piece | Text] = []
+    for part in re.split(r"(\*\*.+?\*\*|`.+?`)", text):
+        kind: Literal["own", "strong", "code"] = "strong" if part[:2] == "**" else "code" if part[:1] == "`" else "own"
+        own = ""
+        for k, item in enumerate(re.split(r"\{([^}]*)\}", part.strip("*`") if kind != "own" else part)):
+            value: str | int | Piece | Text = item
+            if k % 2:
+                called, _, forms = item.partition(":")
+                value = values[called]
+            if isinstance(value, Piece | Text):
+                pieces += [Piece(own, kind), value]
+                own = ""
+            elif isinstance(value, str):
+                own += value
+            else:
+                own += some(value, *forms.split("|")) if forms else count(value)
+        pieces.append(Piece(own, kind))
+    return message(*(piece for piece in pieces if isinstance(piece, Text) or piece.text))
+
+
 def strong(text: str) -> Piece:
     return Piece(text, "strong")
 
@@ -135,12 +160,22 @@ def listing(parts: list[str]) -> str:
     return " and ".join([", ".join(parts[:-1]), parts[-1]]) if len(parts) > 1 else "".join(parts)
 
 
+def length(number: float) -> str:
+    """A length in an attack; budgets have all their digits (`count`)."""
+    return f"{float(f'{number:.3g}'):,.10g}"
+
+
+def further(margin: int, step: float) -> str:
+    """A margin: a number of flips, or steps of a distance, rounded up."""
+    return f"a further distance of {length(margin * step)}" if step else some(margin, "further flip", "further flips")
+
+
 def flips(number: float, kind: str) -> str:
     """For example “3 attribute deletions”; fractions occur in the relaxed adversary only."""
     entry = entry_of(kind)
     amount = count(number) if float(number).is_integer() else f"{number:,.4g}"
     if entry.lengths:
-        return f"{amount} {'unit' if number == 1 else 'units'} of squared {entry.singular}"
+        return f"a distance of {length(number)}"
     return f"{amount} {entry.plural if number != 1 else entry.singular}"
 
 

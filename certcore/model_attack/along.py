@@ -10,9 +10,8 @@ import numpy as np
 from certcore.domain.perturbations import FLIPS
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.model_attack.flips import Flip
 from certcore.model_attack.room import Room
-from certcore.model_attack.stored import FoundAttack, ModelAttack
+from certcore.model_attack.stored import FoundAttack, Level, ModelAttack
 from certcore.program.problem import Problem
 
 
@@ -21,15 +20,15 @@ class Along:
     """Attacks with the values of one budget (or of σ) from which on they are admissible, in order of their size."""
 
     axis: str
-    values: tuple[int, ...]
+    values: tuple[float, ...]
     found: tuple[FoundAttack, ...]
 
-    def at(self, value: int | None) -> FoundAttack | None:
+    def at(self, value: float | None) -> FoundAttack | None:
         """The largest attack at a value (None: no limit); None if there is none."""
         known = len(self.values) if value is None else int(np.searchsorted(self.values, value, side="right"))
         return self.found[known - 1] if known else None
 
-    def changed(self, values: Sequence[int]) -> list[int | None]:
+    def changed(self, values: Sequence[float]) -> list[int | None]:
         """How many labels are changed at each value; None without an attack."""
         found = [self.at(value) for value in values]
         return [None if one is None else one.count.n_changed for one in found]
@@ -37,16 +36,18 @@ class Along:
 
 def attacks_along(attacks: Sequence[ModelAttack], instance: Instance, threat: ThreatModel, axis: str) -> Along:
     """All attacks that fit the threat model except for this budget; each is checked against the certificates."""
-    found: list[tuple[int, FoundAttack]] = []
+    found: list[tuple[float, FoundAttack]] = []
     for attack in attacks:
         for level in attack.levels:
-            value = needed(attack.flips[: level.flips], instance, threat, axis)
-            if level.flips and (one := attack.found(instance, threat.replace(**{axis: value}))) is not None:
+            value = needed(attack, level, instance, threat, axis)
+            if (level.flips or level.shift is not None) and (
+                one := attack.found(instance, threat.replace(**{axis: value}))
+            ) is not None:
                 found.append((value, one))
-    found.sort(key=lambda one: (one[0], one[1].flips))
-    chosen: list[tuple[int, FoundAttack]] = []
+    found.sort(key=lambda one: (one[0], *one[1].size))
+    chosen: list[tuple[float, FoundAttack]] = []
     for value, one in found:
-        if chosen and one.flips <= chosen[-1][1].flips:
+        if chosen and one.size <= chosen[-1][1].size:
             continue
         if chosen and chosen[-1][0] == value:
             chosen.pop()
@@ -54,10 +55,14 @@ def attacks_along(attacks: Sequence[ModelAttack], instance: Instance, threat: Th
     return Along(axis, tuple(value for value, _ in chosen), tuple(one for _, one in chosen))
 
 
-def needed(flips: Sequence[Flip], instance: Instance, threat: ThreatModel, axis: str) -> int:
-    """How much of a budget the flips need, costs included; for σ, how many nodes they touch."""
+def needed(attack: ModelAttack, level: Level, instance: Instance, threat: ThreatModel, axis: str) -> float:
+    """How much of a budget a level needs, costs included; for σ, how many nodes it touches."""
+    flips = attack.flips[: level.flips]
     if axis == "sigma":
-        return len({end for flip in flips for end in flip.ends})
+        moved = [] if level.shift is None else level.shift.nodes.tolist()
+        return len({end for flip in flips for end in flip.ends}.union(moved))
+    if axis == "attr_l2":
+        return attack.distance(level, threat.node_costs)
     room = Room(Problem(instance, threat.replace(**{kind: len(flips) for kind in FLIPS}, sigma=None)))
     mine = [flip for flip in flips if flip.kind == axis]
     places = np.array([flip[1:] for flip in mine], dtype=np.int64).reshape(-1, 2)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
 from certcore.domain.perturbations import TYPES, no_flips, node_types
+from certcore.model_attack.shift import Shift
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, replay
 
@@ -33,8 +34,10 @@ class Flip(NamedTuple):
         return (self.first, self.second) if self.of_edge else (self.first,)
 
 
-def apply_flips(graph: Graph, flips: Sequence[Flip]) -> Graph:
+def apply_flips(graph: Graph, flips: Sequence[Flip], shift: Shift | None = None) -> Graph:
     """The perturbed graph; refuses a bit flipped twice, and one that already has its new value."""
+    if shift is not None:
+        return shift.applied(apply_flips(graph, flips))
     if len({(flip.of_edge, flip.first, flip.second) for flip in flips}) != len(flips):
         raise InputError("the attack flips a bit twice; every bit may be flipped once")
     adjacency = _changed(graph.adjacency, flips, "adj_add", "adj_del", both=not graph.directed)
@@ -64,8 +67,10 @@ def _changed(matrix: sp.csr_array, flips: Sequence[Flip], adds: str, deletes: st
     return result
 
 
-def allocation_of(problem: Problem, flips: Sequence[Flip], attackers: Sequence[int]) -> Allocation:
-    """The flips as an attack on the base certificates, replayed."""
+def allocation_of(
+    problem: Problem, flips: Sequence[Flip], attackers: Sequence[int], shift: Shift | None = None
+) -> Allocation:
+    """The flips and moved attributes as an attack on the base certificates, replayed."""
     graph = problem.instance.graph
     counts = {TYPES[k]: np.zeros(graph.n_nodes, dtype=np.int64) for k in node_types()}
     deleted = np.zeros(graph.n_edges, dtype=np.int64)
@@ -74,6 +79,9 @@ def allocation_of(problem: Problem, flips: Sequence[Flip], attackers: Sequence[i
     for flip in flips:
         if not flip.of_edge:
             counts[flip.kind][flip.first] += 1
+    if shift is not None:
+        assert problem.instance.scale is not None
+        counts["attr_l2"][shift.nodes] = shift.units(problem.instance.scale)
     added = np.array([flip[1:] for flip in flips if flip.kind == "adj_add"], dtype=np.int64).reshape(-1, 2)
     control = np.zeros(graph.n_nodes)
     control[list(attackers)] = 1.0

@@ -18,9 +18,8 @@ from certcore.model_attack.search import Search, candidates, take_best
 Budgets = Mapping[str, int]
 #: A search method. The first `fixed` flips are never removed, so that attacks at growing budgets are nested.
 Method = Callable[[Search, Budgets, int], None]
-#: ROUNDS: rounds of swaps at one budget without a time limit.
 #: SWAPPED: share of the flips swapped at once.
-ROUNDS, SWAPPED = 6, 0.15
+SWAPPED = 0.15
 #: MORE_VOTES: number of votes by which two attacks are compared.
 #: FAILURES: the search ends after this many consecutive unsuccessful swaps.
 MORE_VOTES, FAILURES = 1024, 6
@@ -74,12 +73,16 @@ def local(search: Search, budgets: Budgets, fixed: int) -> None:
     shares = search.shares(search.flips, MORE_VOTES)
     best = search.worth(shares)
     share, failures = SWAPPED, 0
-    for _ in range(ROUNDS if search.deadline is None else 10**6):
+    search.width = min(search.width, search.swap_width)
+    for _ in range(search.rounds if search.deadline is None else 10**6):
         new = len(search.flips) - fixed
         if search.stopped or not new or failures > FAILURES:
             return
         kept = search.flips[:fixed] + _without_the_least(search, shares, fixed, max(1, round(share * new)))
         room = room_for(search, budgets, kept)
+        if room.attacker.sum() > room.sigma:  # other attackers are chosen once the first flips are gone
+            share, failures = max(share / 1.5, 0.01), failures + 1
+            continue
         trial = list(kept)
         while not search.stopped:
             found = candidates(search, room, trial, search.shares(trial))

@@ -10,10 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from certcore.domain.graph import Graph
-from certcore.model_attack.victim import Victim, noisy_units
+from certcore.model_attack.victim import Victim
 from certcore.models.base import Edges
-from certcore.votes.fused import pad_weights
-from certcore.votes.sampler import Sampler
+from certcore.votes.purposes import ATTACK_SEARCH
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", UserWarning)  # its folder calls itself experimental
@@ -27,9 +26,8 @@ class SmoothedOnWeights(nn.Module):
         super().__init__()
         self.victim, self.graph, self.seed = victim, graph, seed
         self.samples = 1 if victim.plain else samples
-        self.first_map, self.rest = victim.scores()
-        self.sampler = Sampler(graph, victim.noise)
-        self.padded = pad_weights(np.ascontiguousarray(self.first_map, dtype=np.float32))
+        _, self.rest = victim.scores()
+        self.units = victim.noisy_units(graph, seed)
         self.deleted = float(victim.noise.fractions[3])
         self.random = torch.Generator().manual_seed(seed)
         self.drawn = 0
@@ -39,7 +37,7 @@ class SmoothedOnWeights(nn.Module):
         # Sample numbers that neither the votes nor the gradients of the other methods use.
         first = 2 * 10**6 + self.drawn
         self.drawn += copies
-        units = noisy_units(self.sampler, self.padded, self.first_map.shape[1], self.seed, first, copies)
+        units = self.units(ATTACK_SEARCH, first, copies)
         sender, receiver = edge_index
         edges = Edges.stack(n, [(receiver.numpy(), sender.numpy())] * copies)
         shares = self.rest(units, edges, edge_weight.repeat(copies) * self._kept(edge_index))

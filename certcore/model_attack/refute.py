@@ -12,14 +12,17 @@ from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.model_attack.counting import Count
 from certcore.model_attack.flips import Flip, allocation_of
+from certcore.model_attack.shift import Shift
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, inadmissible
 from certcore.result.tripwire import remember
 
 
-def replayed(problem: Problem, flips: Sequence[Flip], attackers: Sequence[int]) -> Allocation:
+def replayed(
+    problem: Problem, flips: Sequence[Flip], attackers: Sequence[int], shift: Shift | None = None
+) -> Allocation:
     """The attack replayed on the base certificates; refused if the threat model does not allow it."""
-    allocation = allocation_of(problem, flips, attackers)
+    allocation = allocation_of(problem, flips, attackers, shift)
     reason = inadmissible(problem, allocation)
     if reason is not None:
         raise InputError(f"this attacker cannot make the attack: {reason}; give a threat model that allows it")
@@ -27,7 +30,12 @@ def replayed(problem: Problem, flips: Sequence[Flip], attackers: Sequence[int]) 
 
 
 def hold_against_certificates(
-    instance: Instance, threat: ThreatModel, flips: Sequence[Flip], attackers: Sequence[int], count: Count
+    instance: Instance,
+    threat: ThreatModel,
+    flips: Sequence[Flip],
+    attackers: Sequence[int],
+    count: Count,
+    shift: Shift | None = None,
 ) -> Allocation:
     """Check that every changed target has lost its certificate, and that no existing certified count is too large.
 
@@ -35,7 +43,7 @@ def hold_against_certificates(
     α. A contradiction is therefore a bug, or as unlikely as both error levels together.
     """
     problem = Problem(instance, threat.replace(targets=count.targets))
-    allocation = replayed(problem, flips, attackers)
+    allocation = replayed(problem, flips, attackers, shift)
     lost = allocation.attacked > 0.5
     wrong = np.flatnonzero(count.changed & ~lost)
     if len(wrong):

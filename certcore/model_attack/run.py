@@ -23,6 +23,7 @@ from certcore.domain.perturbations import FLIPS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.model_attack.counting import beaten, count_changed
+from certcore.model_attack.distance import move_at_random, move_by_gradients
 from certcore.model_attack.flips import Flip, apply_flips
 from certcore.model_attack.methods import METHODS, AttackMethod
 from certcore.model_attack.room import Room
@@ -36,9 +37,9 @@ if TYPE_CHECKING:
 
 #: Budgets of nested attacks, as far as they are below the requested one.
 STEPS = (1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000)
-#: MOST_STEPS: gradient steps of a single level without a time limit.
-#: NESTED_STEPS: gradient steps of each of several levels without a time limit.
-MOST_STEPS, NESTED_STEPS = 150, 40
+#: Settings of the search for a single level, and for each of several; chosen on citeseer-gcn-attr-s1.
+SINGLE: dict[str, Any] = {"most_steps": 150, "rounds": 12, "swap_width": 0.1}
+NESTED: dict[str, Any] = {"most_steps": 40}
 #: Samples counted between two checks of the clock and of cancellation.
 _CHUNK = 500
 
@@ -83,24 +84,31 @@ def run_attack(
     samples = 1 if victim.plain else options.samples
     search = Search(
         problem, victim, options.seed, margin=min(0.2, 4.5 / math.sqrt(samples)), cancel=cancel or threading.Event(),
-        progress=progress, most_steps=NESTED_STEPS if options.nested else MOST_STEPS,
+        progress=progress, **(NESTED if options.nested else SINGLE),
     )  # fmt: skip
     levels = [] if start is None else list(_resumable(start, instance, victim, options, problem, search))
     _same_model(victim, instance, options.seed)
     made = _Made(problem, search, options, samples, meta or {}, levels)
     method = METHODS[AttackMethod(options.method)]
-    todo = [b for b in nested_budgets(threat, options.nested) if not levels or sum(b.values()) > levels[-1].flips]
+    todo = nested_budgets(problem.threat, options.nested)
+    if levels and any(getattr(threat, kind) for kind in FLIPS):
+        todo = [budgets for budgets in todo if sum(budgets[kind] for kind in FLIPS) > levels[-1].flips]
+    elif levels:
+        todo = todo[len(levels) :]
     clock = _Clock(options.time_limit, [sum(budgets.values()) for budgets in todo])
     for number, budgets in enumerate(todo):
         fixed = len(search.flips)
         search.begin_level(clock.seconds(number))
-        method(search, budgets, fixed)
+        if sum(budgets[kind] for kind in FLIPS) > fixed:
+            method(search, budgets, fixed)
+        if budgets["attr_l2"]:
+            (move_at_random if options.method == AttackMethod.RANDOM else move_by_gradients)(search, budgets["attr_l2"])
         if search.cancel.is_set() and levels:
             break
-        votes = count_votes(victim, apply_flips(instance.graph, search.flips), options.seed, samples, search.cancel)
+        votes = count_votes(victim, search.perturbed(search.flips), options.seed, samples, search.cancel)
         if votes is None:
             break
-        levels.append(Level(len(search.flips), votes))
+        levels.append(Level(len(search.flips), votes, search.shift))
         found = made.attack()
         count = found.at(instance, threat)
         if count is None or found.within(instance, threat) is not levels[-1]:
@@ -125,12 +133,12 @@ def _attackable(instance: Instance, threat: ThreatModel) -> Problem:
     if instance.prediction is None:
         raise InputError("this instance has no predicted labels, so it is unknown which of them change")
     problem = Problem(instance, threat)
-    if problem.by_ballots or any(getattr(threat, kind) for kind in TYPES if kind not in FLIPS):
+    if threat.inject or threat.attr_l2_sum:
         raise InputError(
-            "attacks on the model flip bits of attributes and edges; against ballots the attack on the certificates "
-            "changes labels in fact already, and new nodes and feature lengths are not attacked here"
+            f"{'inject' if threat.inject else 'attr_l2_sum'} has a budget, which attacks on the model cannot spend; "
+            "give flips of attributes or edges, or attr_l2"
         )
-    if not sum(threat.budgets):
+    if not sum(problem.threat.budgets):
         raise InputError("all budgets are 0; give some, for example attr_del=50")
     return problem
 
@@ -183,7 +191,8 @@ def nested_budgets(threat: ThreatModel, nested: bool) -> list[dict[str, int]]:
     whole = dict(zip(TYPES, threat.budgets))
     if not nested:
         return [whole]
-    largest = max(whole.values())
+    # Units of squared distance grow like flips, as if there were 1,000 of them.
+    largest = max(whole[kind] for kind in FLIPS) or STEPS[9]
     steps = [step for step in STEPS if step < largest]
     return [{kind: budget * step // largest for kind, budget in whole.items()} for step in steps] + [whole]
 
@@ -237,6 +246,7 @@ def _resumable(
         flips.append(flip)
     levels = tuple(level for level in start.levels if level.flips <= len(flips))
     search.flips = flips[: levels[-1].flips] if levels else []
+    search.shift = levels[-1].shift if levels else None
     return levels
 
 
@@ -245,6 +255,7 @@ class Recount:
     """One level recounted: labels changed in the file, in new samples, and in the file but significantly not now."""
 
     flips: int
+    distance: float
     stored: int
     recounted: int
     wrong: int
@@ -258,7 +269,7 @@ def recount(
     labels = np.asarray(instance.prediction)[targets]
     result = []
     for level in attack.levels:
-        graph = apply_flips(instance.graph, attack.flips[: level.flips])
+        graph = apply_flips(instance.graph, attack.flips[: level.flips], level.shift)
         votes = count_votes(victim, graph, seed, attack.samples, cancel, ATTACK_RECOUNT)
         if votes is None:
             break
@@ -276,5 +287,5 @@ def recount(
             wrong = int((chosen.argmax(axis=1) == labels[kept]).sum())
         else:
             wrong = int(beaten(swapped, np.ones(len(kept), dtype=np.int64), float(read_alpha(attack.alpha))).sum())
-        result.append(Recount(level.flips, before.n_changed, again.n_changed, wrong))
+        result.append(Recount(level.flips, attack.distance(level), before.n_changed, again.n_changed, wrong))
     return result

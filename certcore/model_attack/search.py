@@ -18,6 +18,7 @@ from certcore.domain.graph import Graph
 from certcore.domain.perturbations import TYPES
 from certcore.model_attack.flips import Flip, apply_flips
 from certcore.model_attack.room import Room
+from certcore.model_attack.shift import Shift
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation
 from certcore.votes.purposes import ATTACK_SEARCH
@@ -44,11 +45,17 @@ class Search:
     gradients_per_step: int = 16
     most_steps: int = 150
     """Gradient steps at one level, if there is no time limit."""
+    rounds: int = 6
+    """Rounds of swaps at one level, if there is no time limit."""
+    swap_width: float = 1.0
+    """Largest width of the sigmoid while flips are swapped: a narrow one prefers labels that nearly change."""
     margin: float = 0.03
     """Required lead of another class in shares of votes, so that the final test finds it significant."""
     cancel: threading.Event = field(default_factory=threading.Event)
     progress: StepsDone | None = None
     flips: list[Flip] = field(default_factory=list)
+    shift: Shift | None = None
+    """Moved attributes."""
     only: Callable[[str, np.ndarray, np.ndarray], np.ndarray] | None = None
     """Restricts the candidates, if set by a method."""
 
@@ -84,10 +91,14 @@ class Search:
     def stopped(self) -> bool:
         return self.cancel.is_set() or (self.deadline is not None and time.monotonic() > self.deadline)
 
+    def perturbed(self, flips: Sequence[Flip]) -> Graph:
+        """The graph with these flips and the attributes moved so far."""
+        return apply_flips(self.graph, flips, self.shift)
+
     def shares(self, flips: Sequence[Flip], votes: int | None = None) -> np.ndarray:
         """Shares of votes (nodes, classes) on the perturbed graph, always from the same samples."""
         count = 1 if self.victim.plain else votes or self.votes_per_step
-        voter = self.victim.voter(apply_flips(self.graph, flips), self.seed)
+        voter = self.victim.voter(self.perturbed(flips), self.seed)
         return voter.count(ATTACK_SEARCH, 0, count) / count
 
     def leads(self, shares: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -104,11 +115,14 @@ class Search:
         """A soft count of changed labels."""
         return float(expit(self.leads(shares)[0] / NARROW).sum())
 
-    def gradients(self, flips: Sequence[Flip], shares: np.ndarray, pairs: np.ndarray | None) -> Gradients:
-        """Gradients of a soft count of changed labels by bits; samples differ from step to step."""
+    def gradients(self, flips: Sequence[Flip], shares: np.ndarray | None, pairs: np.ndarray | None) -> Gradients:
+        """Gradients of a soft count of changed labels by bits; samples differ from step to step.
+
+        Without `shares` of votes, the soft votes of these samples say how far each label is from changing.
+        """
 
         def weigh(soft: np.ndarray) -> np.ndarray:
-            lead, best = self.leads(soft if self.victim.plain else shares)
+            lead, best = self.leads(soft if shares is None or self.victim.plain else shares)
             slope = expit(lead / self.width) * expit(-lead / self.width)
             result = np.zeros(soft.shape)
             result[self.targets, best] += slope
@@ -119,7 +133,7 @@ class Search:
 
         count = 1 if self.victim.plain else self.gradients_per_step
         first = 10**6 + self.steps * count
-        return gradients_of(self.victim, apply_flips(self.graph, flips), weigh, pairs, self.seed, first, count)
+        return gradients_of(self.victim, self.perturbed(flips), weigh, pairs, self.seed, first, count)
 
     def width_for(self, budget: int) -> float:
         """Width of the sigmoid for gradients: with more flips per target, labels farther from changing count."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -20,12 +21,13 @@ from certcore.common.npz import read_npz, write_npz
 from certcore.common.reading import read_json, whole_number, whole_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.limits import MAX_TRIALS
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.model_attack.counting import Count, count_changed
 from certcore.model_attack.flips import Flip, allocation_of, apply_flips
 from certcore.model_attack.refute import hold_against_certificates
+from certcore.model_attack.shift import MOST_STEPS, Shift
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, inadmissible
 
@@ -37,10 +39,12 @@ MAX_LEVELS = 1000
 
 @dataclass(frozen=True, eq=False)
 class Level:
-    """One attack of the file: the first `flips` flips, and the votes (nodes, classes) on the perturbed graph."""
+    """One attack of the file: the first `flips` flips, moved attributes, and the votes on the perturbed graph."""
 
     flips: int
     votes: np.ndarray
+    """(nodes, classes)."""
+    shift: Shift | None = None
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -93,17 +97,31 @@ class ModelAttack:
             raise InputError("the votes of the attack are not one row per node; make the attack again")
         whole_numbers(np.array(self.attackers, dtype=np.int64), "the attackers", 0, n - 1)
         apply_flips(instance.graph, self.flips)
+        for shift in (level.shift for level in self.levels):
+            if shift is not None and (instance.scale is None or shift.steps.shape[1] != instance.graph.n_attrs):
+                raise InputError("the attack moves attributes that the instance does not have; make it again")
+            if shift is not None:
+                whole_numbers(shift.nodes, "the moved nodes", 0, n - 1)
 
-    def spent(self, level: Level) -> dict[str, int]:
-        """Flips of each type at a level."""
-        return {kind: sum(flip.kind == kind for flip in self.flips[: level.flips]) for kind in TYPES}
+    def spent(self, level: Level) -> dict[str, Any]:
+        """Flips of each type at a level, and the distance of moved attributes as a length, rounded up."""
+        counts: dict[str, Any] = {kind: sum(flip.kind == kind for flip in self.flips[: level.flips]) for kind in FLIPS}
+        return counts if level.shift is None else counts | {"attr_l2": self.distance(level)}
+
+    def distance(self, level: Level, costs: np.ndarray | None = None) -> float:
+        """How far a level moves the attributes of all nodes together, rounded up; 0 if it moves none."""
+        if level.shift is None or self.instance is None or self.instance.scale is None:
+            return 0.0
+        units = level.shift.units(self.instance.scale)
+        length = self.instance.scale.length(int(units.sum() if costs is None else units @ costs[level.shift.nodes]))
+        return math.ceil(length * 10**6 + 1e-3) / 10**6
 
     def within(self, instance: Instance, threat: ThreatModel) -> Level | None:
         """The largest attack of the file that the threat model allows; None if there is none."""
         problem = Problem(instance, threat)
         for level in reversed(self.levels):
-            allocation = allocation_of(problem, self.flips[: level.flips], self._attackers(level, threat))
-            if inadmissible(problem, allocation) is None:
+            used = self.flips[: level.flips], self._attackers(level, threat), level.shift
+            if inadmissible(problem, allocation_of(problem, *used)) is None:
                 return level
         return None
 
@@ -119,7 +137,8 @@ class ModelAttack:
         targets = np.asarray(instance.targets if threat.targets is None else threat.targets)
         count = self.count(instance, level, targets)
         flips = self.flips[: level.flips]
-        allocation = hold_against_certificates(instance, threat, flips, self._attackers(level, threat), count)
+        attackers = self._attackers(level, threat)
+        allocation = hold_against_certificates(instance, threat, flips, attackers, count, level.shift)
         return FoundAttack(self, level, count, allocation)
 
     def at(self, instance: Instance, threat: ThreatModel) -> Count | None:
@@ -134,12 +153,18 @@ class ModelAttack:
         seen = hashlib.sha256(json.dumps([self.instance_digest, *told]).encode())
         for level in self.levels:
             seen.update(np.ascontiguousarray(level.votes, dtype=np.int64).tobytes())
+            if level.shift is not None:
+                seen.update(json.dumps([level.shift.exponent, level.shift.nodes.tolist()]).encode())
+                seen.update(level.shift.steps.tobytes())
         return seen.hexdigest()
 
     def _attackers(self, level: Level, threat: ThreatModel) -> Sequence[int]:
+        touched = {end for flip in self.flips[: level.flips] for end in flip.ends}
+        moved = [] if level.shift is None else level.shift.nodes.tolist()
         if threat.sigma is None or not self.attackers:
-            return sorted({end for flip in self.flips[: level.flips] for end in flip.ends})
-        return self.attackers
+            return sorted(touched.union(moved))
+        # Moved rows differ from level to level, while flips and their attackers grow.
+        return self.attackers if level.shift is None else sorted(touched.intersection(self.attackers).union(moved))
 
     @cached_property
     def budgets(self) -> list[int]:
@@ -151,14 +176,30 @@ class ModelAttack:
 class FoundAttack:
     """One attack within a threat model: its changed labels, and its flips replayed on the base certificates."""
 
-    attack: ModelAttack
-    level: Level
+    attack: ModelAttack | None
+    """The file that it is a level of; None for an attack on ballots, which is found with the certificate."""
+    level: Level | None
     count: Count
     allocation: Allocation
 
     @property
     def flips(self) -> int:
-        return self.level.flips
+        return int(sum(self.allocation.totals[: len(FLIPS)]))
+
+    @property
+    def injected(self) -> int:
+        """How many nodes are new."""
+        return len(np.unique(self.allocation.injected[:, 0]))
+
+    @property
+    def distance(self) -> float:
+        """How far attributes are moved."""
+        return 0.0 if self.attack is None or self.level is None else self.attack.distance(self.level)
+
+    @property
+    def size(self) -> tuple[int, float]:
+        """Flips and distance, by which attacks are ordered."""
+        return self.flips, self.distance
 
     @property
     def changed_nodes(self) -> np.ndarray:
@@ -172,10 +213,10 @@ def largest(attacks: Sequence[ModelAttack], instance: Instance, threat: ThreatMo
     It is selected by its size and not by its count: selecting the best of several counts would need a stricter test.
     """
     inside = [(attack, attack.within(instance, threat)) for attack in attacks]
-    sizes = [0 if level is None else level.flips for _, level in inside]
-    if not any(sizes):
+    sizes = [(0, 0.0) if level is None else (level.flips, attack.distance(level)) for attack, level in inside]
+    if not any(map(any, sizes)):
         return None
-    return inside[int(np.argmax(sizes))][0].found(instance, threat)
+    return inside[sizes.index(max(sizes))][0].found(instance, threat)
 
 
 def subject_digest(instance: Instance) -> str:
@@ -225,8 +266,37 @@ def save_attack(path: str | os.PathLike[str], attack: ModelAttack) -> None:
             "attackers": np.array(attack.attackers, dtype=np.int32),
             "level_flips": np.array(attack.budgets, dtype=np.int32),
             "votes": np.stack([level.votes for level in attack.levels]).astype(np.int32),
+            **_moved_arrays(attack.levels),
         },
     )
+
+
+def _moved_arrays(levels: Sequence[Level]) -> dict[str, np.ndarray]:
+    """Moved rows of all levels, one below the other; nothing where no attributes are moved."""
+    moved = [(number, level.shift) for number, level in enumerate(levels) if level.shift is not None]
+    if not moved:
+        return {}
+    rows = [np.stack([np.full(len(shift.nodes), number), shift.nodes], axis=1) for number, shift in moved]
+    return {
+        "moved_rows": np.concatenate(rows).astype(np.int32),
+        "moved_steps": np.concatenate([shift.steps for _, shift in moved]),
+        "moved_exponents": np.array([[number, shift.exponent] for number, shift in moved], dtype=np.int32),
+    }
+
+
+def _shifts(arrays: dict[str, np.ndarray], count: int) -> list[Shift | None]:
+    """The moved rows of each level."""
+    shifts: list[Shift | None] = [None] * count
+    if "moved_exponents" in arrays:
+        rows = whole_numbers(arrays["moved_rows"], "moved_rows", 0, 2**31, shape=(None, 2))
+        steps = whole_numbers(arrays["moved_steps"], "moved_steps", -MOST_STEPS, MOST_STEPS, shape=(len(rows), None))
+        exponents = whole_numbers(arrays["moved_exponents"], "moved_exponents", -1000, 1000, shape=(None, 2))
+        for number, exponent in exponents.tolist():
+            mine = rows[:, 0] == number
+            if not 0 <= number < count or len(np.unique(rows[mine, 1])) != mine.sum():
+                raise InputError("moved_exponents names no level, or a row is moved twice; make the attack again")
+            shifts[number] = Shift(rows[mine, 1], steps[mine].astype(np.int8), exponent)
+    return shifts
 
 
 def load_attack(path: str | os.PathLike[str], instance: Instance) -> ModelAttack:
@@ -253,6 +323,7 @@ def _read(path: str | os.PathLike[str]) -> ModelAttack:
         plain = told["plain"] is True
         level_flips = whole_numbers(arrays["level_flips"], "level_flips", 0, len(flips), shape=(None,))
         votes = whole_numbers(arrays["votes"], "votes", 0, samples, shape=(len(level_flips), None, None))
+        shifts = _shifts(arrays, len(level_flips))
         attackers = whole_numbers(arrays["attackers"], "attackers", 0, 2**31, shape=(None,))
         read_alpha(told["alpha"])
         threat = ThreatModel.from_json(told["threat"])
@@ -265,7 +336,7 @@ def _read(path: str | os.PathLike[str]) -> ModelAttack:
         raise InputError(f"{name} does not add up: its levels do not rise; make it again")
     if (votes.sum(axis=2) != samples).any() or (plain and samples != 1):
         raise InputError(f"{name} does not add up: its votes are not those of {samples:,} samples; make it again")
-    levels = tuple(Level(int(count), table) for count, table in zip(level_flips.tolist(), votes))
+    levels = tuple(Level(int(count), table, shift) for count, table, shift in zip(level_flips.tolist(), votes, shifts))
     return ModelAttack(
         digest, threat, flips, tuple(attackers.tolist()), levels, samples, str(told["alpha"]), plain, meta
     )

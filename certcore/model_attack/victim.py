@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -31,6 +31,8 @@ from certcore.votes.voters import make_voter
 
 #: Scores of nodes from X·W, edges and the weight of each message (None: all 1).
 Scores = Callable[[Tensor, Edges, Tensor | None], Tensor]
+#: From purpose, first sample and number of samples to X·W under noise, stacked.
+Units = Callable[[int, int, int], Tensor]
 #: From the shares of soft votes (nodes, classes) to the value of one more vote.
 Weigh = Callable[[np.ndarray], np.ndarray]
 #: Maximum number of bytes of the samples in one backward pass.
@@ -67,6 +69,9 @@ class Victim(Protocol):
 
     def voter(self, graph: Graph, seed: int) -> Voter: ...
 
+    def noisy_units(self, graph: Graph, seed: int) -> Units:
+        """X·W under noise for several samples, stacked."""
+
     def scores(self) -> tuple[np.ndarray, Scores]:
         """The first linear map W, and the network after X·W, which takes weights of messages."""
 
@@ -89,6 +94,9 @@ class NetworkVictim:
 
     def voter(self, graph: Graph, seed: int) -> Voter:
         return make_voter(self.model, graph, self.noise, seed)
+
+    def noisy_units(self, graph: Graph, seed: int) -> Units:
+        return _units_of_bits(graph, self.noise, self.model.first.detach().numpy(), seed)
 
     def scores(self) -> tuple[np.ndarray, Scores]:
         # A copy, because computing edge gradients changes a layer such that a voter would no longer recognise it.
@@ -122,6 +130,9 @@ class ModuleVictim:
     def voter(self, graph: Graph, seed: int) -> Voter:
         return self.voters(graph, seed)
 
+    def noisy_units(self, graph: Graph, seed: int) -> Units:
+        return _units_of_bits(graph, self.noise, self.weights, seed)
+
     def scores(self) -> tuple[np.ndarray, Scores]:
         def scores(units: Tensor, edges: Edges, strength: Tensor | None) -> Tensor:
             if strength is None:
@@ -131,13 +142,89 @@ class ModuleVictim:
         return self.weights, scores
 
 
+@dataclass(eq=False)
+class MovedVictim(NetworkVictim):
+    """One of our networks under Gaussian noise on its attributes: f(round_h(X·map + s·Z)) at any real X.
+
+    Normal numbers are drawn in double precision: unlike the votes of a certificate, these need no exact tails.
+    """
+
+    map: np.ndarray | None = None
+    """Q̂, where noise is drawn behind the first map; None: at the input."""
+
+    @property
+    def plain(self) -> bool:
+        return False
+
+    def voter(self, graph: Graph, seed: int) -> Voter:
+        return _MovedVoter(self, graph, seed)
+
+    def noisy_units(self, graph: Graph, seed: int) -> Units:
+        table = np.asarray(
+            graph.attributes.astype(np.float64) @ (np.eye(graph.n_attrs) if self.map is None else self.map)
+        )
+        first, step, std = self.model.first.detach(), float(self.noise.step), float(self.noise.std)
+
+        def units(kind: int, begin: int, copies: int) -> Tensor:
+            rows = []
+            for sample in range(begin, begin + copies):
+                normal = np.random.default_rng([seed, kind, sample]).standard_normal(table.shape)
+                rows.append(np.rint((table + std * normal) / step) * step)
+            return torch.from_numpy(np.concatenate(rows).astype(np.float32)) @ first
+
+        return units
+
+    def scores(self) -> tuple[np.ndarray, Scores]:
+        first, scores = super().scores()
+        return first if self.map is None else (self.map @ first).astype(np.float32), scores
+
+
+@dataclass(eq=False)
+class _MovedVoter:
+    """Counts votes in batches of torch."""
+
+    victim: MovedVictim
+    graph: Graph
+    seed: int
+
+    @property
+    def n_nodes(self) -> int:
+        return self.graph.n_nodes
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.victim.model.n_classes)
+
+    @property
+    def digest(self) -> str:
+        return self.victim.digest
+
+    def count(self, kind: int, first: int, count: int) -> np.ndarray:
+        """Votes (nodes, classes) of samples first … first + count − 1."""
+        n, noise = self.n_nodes, self.victim.noise
+        votes = np.zeros((n, self.n_classes), dtype=np.int64)
+        units, sampler = self.victim.noisy_units(self.graph, self.seed), Sampler(self.graph, _of_edges(noise))
+        size = max(1, min(16, _BYTES // (n * self.victim.model.units * 4)))
+        with one_thread(), torch.no_grad():
+            for start in range(first, first + count, size):
+                copies = min(size, first + count - start)
+                edges, _, _ = _edges(sampler, self.graph, noise, None, self.seed, start, copies, kind)
+                labels = self.victim.model.head(units(kind, start, copies), edges).argmax(dim=1).numpy()
+                np.add.at(votes, (np.tile(np.arange(n), copies), labels), 1)
+        return votes
+
+
+def _of_edges(noise: Noise) -> Noise:
+    return replace(noise, attr_std=None, lattice=None)
+
+
 def gradients_of(
     victim: Victim, graph: Graph, weigh: Weigh, pairs: np.ndarray | None, seed: int, first: int, count: int
 ) -> Gradients:
     """Gradients from samples first … first + count − 1; `pairs` are existing or possible edges."""
     noise = victim.noise
     weights, scores = victim.scores()
-    sampler, padded = Sampler(graph, noise), pad_weights(np.ascontiguousarray(weights, dtype=np.float32))
+    sampler, noisy_units = Sampler(graph, _of_edges(noise)), victim.noisy_units(graph, seed)
     n, width = graph.n_nodes, weights.shape[1]
     size = max(1, min(count, _BYTES // (n * width * 4)))
     total = np.zeros((n, width), dtype=np.float32)
@@ -145,7 +232,7 @@ def gradients_of(
     with one_thread():
         for start in range(first, first + count, size):
             copies = min(size, first + count - start)
-            units = noisy_units(sampler, padded, width, seed, start, copies).requires_grad_()
+            units = noisy_units(ATTACK_SEARCH, start, copies).requires_grad_()
             edges, strength, where = _edges(sampler, graph, noise, pairs, seed, start, copies)
             shares = scores(units, edges, strength).softmax(dim=1)
             coefficient = weigh(shares.detach().numpy().reshape(copies, n, -1).mean(axis=0)).astype(np.float32)
@@ -160,19 +247,30 @@ def gradients_of(
     return Gradients(total, weights, at_pairs)
 
 
-def noisy_units(sampler: Sampler, padded: np.ndarray, width: int, seed: int, first: int, copies: int) -> Tensor:
-    """X·W of several samples, stacked."""
-    summed = sampler.summed_rows(seed, ATTACK_SEARCH, first, copies, padded)
-    rows = summed.transpose(0, 2, 1, 3).reshape(summed.shape[0] * summed.shape[2], -1)
-    return torch.from_numpy(np.ascontiguousarray(rows[:, :width]))
+def _units_of_bits(graph: Graph, noise: Noise, weights: np.ndarray, seed: int) -> Units:
+    sampler, padded = Sampler(graph, noise), pad_weights(np.ascontiguousarray(weights, dtype=np.float32))
+
+    def units(kind: int, first: int, copies: int) -> Tensor:
+        summed = sampler.summed_rows(seed, kind, first, copies, padded)
+        rows = summed.transpose(0, 2, 1, 3).reshape(summed.shape[0] * summed.shape[2], -1)
+        return torch.from_numpy(np.ascontiguousarray(rows[:, : weights.shape[1]]))
+
+    return units
 
 
 def _edges(
-    sampler: Sampler, graph: Graph, noise: Noise, pairs: np.ndarray | None, seed: int, first: int, copies: int
+    sampler: Sampler,
+    graph: Graph,
+    noise: Noise,
+    pairs: np.ndarray | None,
+    seed: int,
+    first: int,
+    copies: int,
+    kind: int = ATTACK_SEARCH,
 ) -> tuple[Edges, Tensor | None, np.ndarray]:
     """Edges of the samples, and the pair of each message; `pairs` without an edge are added with weight 0."""
     if noise.adjacency:
-        draws = [sampler.edges(seed, ATTACK_SEARCH, first + k) for k in range(copies)]
+        draws = [sampler.edges(seed, kind, first + k) for k in range(copies)]
     else:
         rows = np.repeat(np.arange(graph.n_nodes), np.diff(graph.adj_indptr))
         draws = [(rows, graph.adj_indices)] * copies

@@ -10,6 +10,7 @@ import numpy as np
 from certcore import messages
 from certcore.domain.perturbations import LABELS
 from certcore.instance.instance import Instance
+from certcore.messages.model_attack import size_words
 from certcore.messages.text import plain
 from certcore.model_attack.stored import ModelAttack
 from certcore.notebook import pictures
@@ -32,8 +33,8 @@ def _certificate(certificate: Certificate) -> str:
     of = None if certificate.instance is None else _asked(certificate.instance, certificate.threat.targets)
     said = [messages.summary(certificate, of).html]
     if certificate.instance is not None:
-        told = messages.guarantee(certificate.instance, certificate, of)
-        said = [told.html, *(remark.html for remark in messages.remarks(certificate.instance, certificate.threat))]
+        sentence = messages.guarantee(certificate.instance, certificate, of)
+        said = [sentence.html, *(remark.html for remark in messages.remarks(certificate.instance, certificate.threat))]
     between, meaning = messages.bracket(certificate)
     rows = [
         (
@@ -66,7 +67,7 @@ def _asked(instance: Instance, targets: np.ndarray | None) -> int | None:
 @card.register
 def _model_attack(attack: ModelAttack) -> str:
     """The number of labels that an attack on the model changes."""
-    spent = ", ".join(f"{kind} {count:,}" for kind, count in attack.spent(attack.levels[-1]).items() if count)
+    spent = ", ".join(f"{kind} {count:,.6g}" for kind, count in attack.spent(attack.levels[-1]).items() if count)
     rows = [("flips", f"{spent} (by {attack.meta.get('method', '?')})"), ("test", "none" if attack.plain else "Holm")]
     found = None if attack.instance is None else attack.found(attack.instance, attack.threat)
     if found is None or attack.instance is None:
@@ -74,7 +75,14 @@ def _model_attack(attack: ModelAttack) -> str:
     said = messages.changed_words(found, _asked(attack.instance, attack.threat.targets))
     counts = [(level, attack.count(attack.instance, level, found.count.targets).n_changed) for level in attack.levels]
     if len(counts) > 1:
-        rows.append(("changed at", ", ".join(f"{level.flips:,} flips: {changed:,}" for level, changed in counts)))
+        rows.append(
+            (
+                "changed at",
+                "; ".join(
+                    f"{size_words(level.flips, attack.distance(level))}: {changed:,}" for level, changed in counts
+                ),
+            )
+        )
     return _card("Attack on the model", [said.html], "", rows)
 
 
@@ -93,8 +101,8 @@ def _instance(instance: Instance) -> str:
     accuracy = instance.meta.get("accuracy")
     if isinstance(accuracy, dict):
         rows.append(("accuracy in its file", ", ".join(f"{key} {_short(value)}" for key, value in accuracy.items())))
-    told = [instance.meta[key] for key in ("dataset", "model") if key in instance.meta]
-    name = " · ".join(html.escape(plain(value)) for value in told)
+    values = [instance.meta[key] for key in ("dataset", "model") if key in instance.meta]
+    name = " · ".join(html.escape(plain(value)) for value in values)
     line = "Ready to be certified: <code>certcore.certify(instance, attr_del=10)</code>"
     return _card(f"Instance {name}" if name else "Instance", [line], "", rows)
 

@@ -9,15 +9,7 @@ from typing import Any
 import plotly.graph_objects as go
 
 from certcore.common.errors import InputError
-from certcore.figures import (
-    PLOTLY_CONFIG,
-    Figure,
-    contour_figure,
-    curve_figure,
-    graph_figure,
-    matplotlib,
-    plotly,
-)
+from certcore.figures import PLOTLY_CONFIG, Figure, contour_figure, curve_figure, graph_figure, matplotlib, plotly
 from certcore.notebook.tables import instance_of
 from certcore.result.certificate import Certificate
 from certcore.sweep.curves import Curve

@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
+from certcore.base.gaussian import GaussianBase
 from certcore.base.smoothing import SmoothingBase
 from certcore.common.errors import InputError
+from certcore.common.exact import decimal_text
 from certcore.common.options import defaults_of, show_options, take
 from certcore.common.progress import StepsDone
+from certcore.data.registry import get_dataset
 from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS
 from certcore.domain.threat import Budgets, ThreatModel, read_threat
@@ -24,7 +27,7 @@ from certcore.instance.instance import Instance
 from certcore.model_attack.run import AttackOptions, run_attack
 from certcore.model_attack.stored import ModelAttack
 from certcore.models.registry import require_training_packages
-from certcore.pipeline.bundle import trained_again
+from certcore.pipeline.bundle import BundleRecipe, trained_again
 
 if TYPE_CHECKING:
     from certcore.model_attack.victim import Victim
@@ -75,6 +78,9 @@ show_options(attack, defaults_of(AttackOptions), AttackArguments.__annotations__
 
 def noise_of(instance: Instance) -> Noise:
     """The smoothing noise of an instance; no noise where its base certificate is about a plain classifier."""
+    if isinstance(instance.base, GaussianBase):
+        base = instance.base
+        return replace(base.noise, attr_std=decimal_text(base.std), lattice=base.lattice)
     return instance.base.noise if isinstance(instance.base, SmoothingBase) else Noise(("0",) * len(FLIPS))  # type: ignore[arg-type]
 
 
@@ -103,9 +109,15 @@ def module_victim(
     dataset = Dataset("graph", graph, np.zeros(graph.n_nodes, dtype=np.int64), ("0",))
     called = prepared(model, Calling(wrapper=wrapper, edges=edges), dataset, [])
     n_classes, keeps = first_call(called, dataset)
-    voter = make_module_voter(called, dataset, noise, 0, n_classes, keeps=keeps)
+    bits = replace(noise, attr_std=None, lattice=None)  # Gaussian noise has its own way to votes
+    voter = make_module_voter(called, dataset, bits, 0, n_classes, keeps=keeps)
     if isinstance(voter, FusedVoter):
         return network_victim(_as_gcn(voter), instance, "")
+    if noise.attr_std is not None:
+        raise InputError(
+            "attacks on attributes that are numbers need a two-layer GCN (or one of the models of certcore), and this "
+            "is another network; give such a model"
+        )
     assert isinstance(voter, ModuleVoter)
     split = split_first(called, *clean_input(graph)) if voter.split else None
     if split is not None and any(isinstance(part, Attention) for part in split.rest.modules()):
@@ -138,7 +150,36 @@ def network_victim(model: NodeClassifier, instance: Instance, digest: str) -> Vi
     from certcore.votes.voters import make_voter
 
     noise = noise_of(instance)
+    if noise.attr_std is not None:
+        return _moved_victim(copy.deepcopy(model), instance, noise, digest)
     return NetworkVictim(copy.deepcopy(model), noise, digest or make_voter(model, instance.graph, noise, 0).digest)
+
+
+def _moved_victim(model: NodeClassifier, instance: Instance, noise: Noise, digest: str) -> Victim:
+    """A network under Gaussian noise, drawn where the base certificate says."""
+    from certcore.model_attack.victim import MovedVictim
+    from certcore.pipeline.moved import NoiseAt, network_under
+    from certcore.votes.first_map import FINE
+
+    base = instance.base
+    assert isinstance(base, GaussianBase)
+    if base.offsets is None:
+        return MovedVictim(model, noise, digest)
+    moved, rest = network_under(model, instance.graph, Noise(noise.theta, noise.attr_std), NoiseAt.FIRST_MAP)
+    assert moved.cut is not None
+    return MovedVictim(rest, noise, digest, moved.cut.orthogonal / FINE)
+
+
+def with_attributes(instance: Instance) -> Instance:
+    """The instance of a bundle with the attributes of its dataset, where its file holds only their digest."""
+    graph = instance.graph
+    if not graph.real or graph.attr_values is not None:
+        return instance
+    given = get_dataset(BundleRecipe.from_command(str(instance.meta.get("command"))).dataset).graph
+    known = replace(instance, graph=graph.with_attributes(given.attributes))
+    if known.digest != instance.digest:
+        raise InputError("the dataset here has other attributes than the instance was made from; get the same version")
+    return known
 
 
 def attack_bundle(
@@ -151,6 +192,7 @@ def attack_bundle(
     **running: Any,
 ) -> ModelAttack:
     """Attack the model of a bundle, which is trained again by its recorded command or read from a file."""
+    instance = with_attributes(instance)
     victim = bundle_victim(instance, model, work)
     return run_attack(victim, instance, threat, options, meta={"recipe": instance.meta.get("command")}, **running)
 

@@ -11,7 +11,7 @@ import numpy as np
 from certcore.base.ballots import UNIT, BallotsBase, whole_ballots
 from certcore.common.errors import InputError
 from certcore.data.anything import as_dataset
-from certcore.data.dataset import Asked, Dataset, numbered_classes
+from certcore.data.dataset import Dataset, ImportOptions, numbered_classes
 from certcore.data.split import TEST, VALIDATION
 from certcore.domain.edge_field import EdgeField
 from certcore.instance.instance import Instance
@@ -34,7 +34,7 @@ def ballots(
     weights_read_edges: bool = True,
     targets: str | Sequence[int] | np.ndarray | None = None,
     name: str = "",
-    **asked: Unpack[Asked],
+    **options: Unpack[ImportOptions],
 ) -> Instance:
     """Give every node a ballot, sum ballots over neighbours, and return the instance to certify.
 
@@ -46,9 +46,9 @@ def ballots(
     class with the largest sum is its label. With `weights_read_edges=False` you declare that no edge was read when the
     scores were made: then graphs that were changed before training are covered as well. `data` is as for `smooth`.
     """
-    dataset, labelled = as_dataset(data, name, **asked)
-    told = _answer(scores, dataset) if callable(scores) else _array(scores)
-    shown, how = _whole(told, dataset.graph.n_nodes)
+    dataset, labelled = as_dataset(data, name, **options)
+    answers = _answer(scores, dataset) if callable(scores) else _array(scores)
+    shown, how = _whole(answers, dataset.graph.n_nodes)
     base = BallotsBase(shown, weight, weights_read_edges)
     where = targets
     if where is None and dataset.split is not None and (dataset.split == TEST).any():
@@ -56,17 +56,12 @@ def ballots(
     names = dataset.class_names if labelled else ()
     meta = {"dataset": name or dataset.name, "source": dataset.source, "ballots": how}
     instance = Instance(
-        graph=dataset.graph,
-        base=base,
-        layers=1,
-        edge_field=EdgeField.MESSAGES,
+        graph=dataset.graph, base=base, layers=1, edge_field=EdgeField.MESSAGES,
         targets=None if where is None or isinstance(where, str) else np.asarray(where),
         labels=dataset.labels if labelled else None,
         class_names=(*names, *numbered_classes(np.array([base.n_classes - 1]))[len(names) :]),
-        node_names=dataset.node_names,
-        split=dataset.split,
-        meta=meta,
-    )
+        node_names=dataset.node_names, split=dataset.split, meta=meta,
+    )  # fmt: skip
     return replace(instance, targets=instance.select_targets(where)) if isinstance(where, str) else instance
 
 
@@ -85,20 +80,21 @@ def _answer(model: Callable[[Any], Any], dataset: Dataset) -> np.ndarray:
     if isinstance(model, torch.nn.Module) and model.training:
         raise InputError("the model is in training mode, so its answers are left to chance; call model.eval() first")
     with torch.no_grad():
-        told = _array(model(rows))
+        together = _array(model(rows))
         some = np.linspace(0, len(rows) - 1, min(ALONE, len(rows))).astype(int)
         answers = [_array(model(rows[i : i + 1])) for i in some]
-    if told.ndim != 2 or len(told) != len(rows) or any(one.shape != (1, told.shape[1]) for one in answers):
+    if together.ndim != 2 or len(together) != len(rows) or any(one.shape != (1, together.shape[1]) for one in answers):
         raise InputError(
-            f"the model answered with shape {told.shape}; expected a row of scores for each of the {len(rows):,} nodes"
+            f"the model answered with shape {together.shape}; expected a row of scores for each of the "
+            f"{len(rows):,} nodes"
         )
     alone = np.concatenate(answers)
-    if np.abs(_shares(told[some])[0] - _shares(alone)[0]).max(initial=0) > TOLERANCE:
+    if np.abs(_shares(together[some])[0] - _shares(alone)[0]).max(initial=0) > TOLERANCE:
         raise InputError(
             "the model answers otherwise about one node alone than among all, so it reads other nodes (batch "
             "statistics, pooling, edges); give one that reads a node's own attributes only"
         )
-    return told
+    return together
 
 
 def _whole(scores: np.ndarray, n_nodes: int) -> tuple[np.ndarray, str]:
@@ -130,14 +126,8 @@ def decoupled_instance(dataset: Dataset, model: Decoupled, meta: dict[str, Any])
         "validation": float(right[model.split == VALIDATION].mean()),
     }
     return Instance(
-        graph=dataset.graph,
-        base=base,
-        layers=1,
-        edge_field=EdgeField.MESSAGES,
-        targets=np.flatnonzero(model.split == TEST),
-        labels=dataset.labels,
-        class_names=dataset.class_names,
-        node_names=dataset.node_names,
-        split=model.split,
+        graph=dataset.graph, base=base, layers=1, edge_field=EdgeField.MESSAGES,
+        targets=np.flatnonzero(model.split == TEST), labels=dataset.labels, class_names=dataset.class_names,
+        node_names=dataset.node_names, split=model.split,
         meta=meta | {"accuracy": accuracy, "training": model.facts["settings"]},
-    )
+    )  # fmt: skip

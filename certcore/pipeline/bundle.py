@@ -33,7 +33,7 @@ from certcore.domain.perturbations import FLIPS
 from certcore.instance.fields import hop_fields
 from certcore.instance.instance import Instance, save_instance
 from certcore.models.registry import BALLOT_MODELS, require_training_packages
-from certcore.pipeline.moved import TRIAL_VOTES, Moved, Place, median_radius, network_under
+from certcore.pipeline.moved import TRIAL_VOTES, Moved, NoiseAt, median_radius, network_under
 from certcore.training.result import check_numbers
 from certcore.votes.run import Voter, Votes, collect_votes
 
@@ -65,7 +65,7 @@ class BundleRecipe:
     attr_std: tuple[str, ...] = ()
     """Standard deviations of Gaussian noise; of several, the one with the best radii on the validation nodes is used.
     """
-    noise_at: str = Place.INPUT
+    noise_at: str = NoiseAt.INPUT
     per_class: int = PER_CLASS
     control_at: tuple[str, ...] = ()
     """Distances at which a smoothed network that ignores edges is certified, for comparison."""
@@ -85,7 +85,7 @@ class BundleRecipe:
             )
         if self.types == BundleTypes.BALLOTS and (self.edge_field or self.theta):
             raise InputError("ballots have no noise and are summed over one hop; leave out theta and edge field")
-        object.__setattr__(self, "noise_at", Place.parse(self.noise_at, "where noise is drawn"))
+        object.__setattr__(self, "noise_at", NoiseAt.parse(self.noise_at, "where noise is drawn"))
         if BundleTypes(self.types).moves and not self.attr_std:
             raise InputError(f"the types are {self.types}, but no standard deviation is given; add --attr-std 0.1")
         check_numbers(self.split, self.seed, self.epochs)
@@ -311,7 +311,7 @@ def _trained_and_told(
     return trained
 
 
-def trained_again(instance: Instance, work: str | Path | None = None, *, progress: bool = False) -> Trained:
+def trained_again(instance: Instance, work: str | Path | None = None) -> Trained:
     """The model of a bundle, trained again by its recorded command; refused if the result is another model."""
     require_training_packages()
     command, checksums = instance.meta.get("command"), instance.meta.get("checksums")
@@ -323,9 +323,8 @@ def trained_again(instance: Instance, work: str | Path | None = None, *, progres
     recipe = BundleRecipe.from_command(command)
     if recipe.attr_std:
         recipe = replace(recipe, attr_std=(str(instance.meta.get("attr_std")),))  # the one that was chosen
-    trained = _trained_model(
-        recipe, get_dataset(recipe.dataset), Path(work) if work else cache_folder() / "work", progress=progress
-    )
+    folder = Path(work) if work else cache_folder() / "work"
+    trained = _trained_model(recipe, get_dataset(recipe.dataset), folder)
     if trained.facts["sha256"] != checksums["model"]:
         raise InputError(
             f"`{command}` gives another model here than the one that was certified (its SHA-256 begins with "
@@ -375,16 +374,10 @@ def _votes(
     progress: bool,
 ) -> Votes:
     return collect_votes(
-        voter,
-        selection=recipe.selection,
-        estimation=recipe.samples,
-        checkpoint=folder / f"{recipe.stem}-{voter.digest[:12]}.votes.npz",
-        fresh=fresh,
-        first=recipe.first,
-        jobs=jobs,
-        scheduler=scheduler,
-        progress=progress,
-    )
+        voter, selection=recipe.selection, estimation=recipe.samples,
+        checkpoint=folder / f"{recipe.stem}-{voter.digest[:12]}.votes.npz", fresh=fresh, first=recipe.first, jobs=jobs,
+        scheduler=scheduler, progress=progress,
+    )  # fmt: skip
 
 
 def smoothed_instance(
@@ -423,18 +416,10 @@ def smoothed_instance(
             "comparison with the paper only, it overstates robustness to edge deletions"
         )
     return Instance(
-        graph=_shipped_graph(dataset.graph, recipe.noise, moved),
-        base=base,
-        layers=field.layers,
-        edge_field=edge_field,
-        node_field=field.node_field,
-        targets=test,
-        labels=dataset.labels,
-        class_names=dataset.class_names,
-        node_names=dataset.node_names,
-        split=trained.split,
-        meta=meta,
-    )
+        graph=_shipped_graph(dataset.graph, recipe.noise, moved), base=base, layers=field.layers,
+        edge_field=edge_field, node_field=field.node_field, targets=test, labels=dataset.labels,
+        class_names=dataset.class_names, node_names=dataset.node_names, split=trained.split, meta=meta,
+    )  # fmt: skip
 
 
 def _node_fields(graph: Graph, field: Field) -> sp.csr_array:
@@ -468,17 +453,10 @@ def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained, m
     if most is not None:
         meta["certified_nodes"] = f"the first {len(targets)} test nodes only"
     return Instance(
-        graph=graph,
-        base=certificate.base(),
-        layers=2,
-        edge_field=EdgeField.DEGREES,
-        targets=targets,
-        labels=dataset.labels,
-        class_names=dataset.class_names,
-        node_names=dataset.node_names,
-        split=trained.split,
+        graph=graph, base=certificate.base(), layers=2, edge_field=EdgeField.DEGREES, targets=targets,
+        labels=dataset.labels, class_names=dataset.class_names, node_names=dataset.node_names, split=trained.split,
         meta=meta,
-    )
+    )  # fmt: skip
 
 
 def _ballots_instance(recipe: BundleRecipe, dataset: Dataset) -> Instance:

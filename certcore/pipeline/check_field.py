@@ -20,7 +20,7 @@ from certcore.common.errors import InputError
 from certcore.common.exact import Probability
 from certcore.common.reading import whole_number
 from certcore.data.anything import as_dataset
-from certcore.data.dataset import Asked
+from certcore.data.dataset import ImportOptions
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
@@ -89,8 +89,8 @@ class FieldCheck:
         return {"comparisons": self.comparisons, "graphs": self.graphs, "passed": self.passed}
 
 
-class CheckOptions(Asked, total=False):
-    """Further options of `check_field`, including those of an import (`Asked`)."""
+class CheckOptions(ImportOptions, total=False):
+    """Further options of `check_field`, including those of an import (`ImportOptions`)."""
 
     nodes: int
     graphs: int

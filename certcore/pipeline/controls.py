@@ -11,12 +11,15 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
+
+from certcore.base.gaussian import GaussianBase
 from certcore.data.dataset import Dataset
 from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS
+from certcore.domain.scale import read_length
 from certcore.instance.instance import Instance
 from certcore.pipeline.moved import without_edges
-from certcore.sweep.session import certify
 from certcore.training import train
 
 #: Number of votes of the baseline under Gaussian noise.
@@ -44,7 +47,7 @@ def moved_control(
     instance = make(times(std, SHARES), _alone(dataset))
     chosen = str(instance.meta["attr_std"])
     given = distances or times(std, DISTANCES)
-    curve = {distance: certified_accuracy(instance, attr_l2=distance) for distance in given}
+    curve = {distance: certified_accuracy(instance, distance) for distance in given}
     return {
         "controls": {f"smoothed MLP, s = {chosen}, at ε = {distance}": share for distance, share in curve.items()},
         "control": {
@@ -54,11 +57,17 @@ def moved_control(
     }  # fmt: skip
 
 
-def certified_accuracy(instance: Instance, **budgets: Any) -> float:
-    """The fraction of the targets whose label is right and certified under this threat model."""
-    targets = instance.select_targets("correct")
+def certified_accuracy(instance: Instance, distance: str) -> float:
+    """The fraction of the targets whose label is right and certified, where every node reads its own row only.
+
+    Fields share no row, so the best attack pays for the smallest needs first, and no program has to be solved: that
+    of PubMed, with 19,157 separate rows, did not end in ten minutes.
+    """
+    assert isinstance(instance.base, GaussianBase)
     total = len(instance.select_targets(None))
-    return certify(instance, targets=targets, **budgets).certified / total
+    needs = np.sort(instance.base.needs[0][instance.select_targets("correct")])
+    budget = instance.base.scale.of_square(read_length(distance, "attr_l2") ** 2)
+    return int((np.cumsum(needs) > budget).sum()) / total
 
 
 def times(std: str, shares: Sequence[str]) -> tuple[str, ...]:

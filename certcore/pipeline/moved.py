@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from certcore.models.base import NodeClassifier
 
 
-class Place(Choice):
+class NoiseAt(Choice):
     """Where Gaussian noise is drawn: at the input or after the first linear map."""
 
     INPUT = "input"
     FIRST_MAP = "first_map"
 
 
-INPUT, FIRST_MAP = str(Place.INPUT), str(Place.FIRST_MAP)
+INPUT, FIRST_MAP = str(NoiseAt.INPUT), str(NoiseAt.FIRST_MAP)
 #: `TRIAL_VOTES`: votes for each s that is tried on the validation nodes. `TRIAL_FIRST`: index of the first of these
 #: samples.
 TRIAL_VOTES, TRIAL_FIRST = 2_000, 10**6
@@ -99,7 +99,7 @@ class Moved:
 
 def network_under(model: NodeClassifier, graph: Graph, noise: Noise, where: str) -> tuple[Moved, NodeClassifier]:
     """One of our networks under Gaussian noise at its input or after its first map, and the network that votes."""
-    if Place.parse(where, "noise_at") is Place.INPUT:
+    if NoiseAt.parse(where, "noise_at") is NoiseAt.INPUT:
         return Moved.at_input(graph, noise), model
     import torch
 

@@ -50,12 +50,9 @@ def from_reference(
     if len(fields) != len(axes):
         raise InputError(f"there are {len(fields)} fields for {len(axes)} types; expected one N × N matrix per type")
     # A node is in the field if it is for either attribute type: a larger field is always sound.
-    union = sum((sp.csr_array(_plain(one, "a field")) != 0 for one in fields[1:]), sp.csr_array(_first(fields)) != 0)
+    first, *others = (sp.csr_array(_plain(one, "a field")) != 0 for one in fields)
+    union = sum(others, first)
     return Instance(dataset.graph, base, layers=None, node_field=sp.csr_array(union), targets=targets)
-
-
-def _first(fields: Sequence[Any]) -> Any:
-    return _plain(fields[0], "a field")
 
 
 def _plain(value: object, what: str) -> Any:

@@ -18,7 +18,7 @@ from certcore.common.exact import Probability
 from certcore.common.options import defaults_of, show_options, take
 from certcore.common.reading import whole_number
 from certcore.data.anything import as_dataset
-from certcore.data.dataset import Asked, Dataset, numbered_classes
+from certcore.data.dataset import Dataset, ImportOptions, numbered_classes
 from certcore.data.split import TEST
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
@@ -28,7 +28,7 @@ from certcore.instance.fields import hop_fields
 from certcore.instance.instance import Instance
 from certcore.models.registry import require_training_packages
 from certcore.pipeline.check_field import FieldCheck, declared_field, falsify
-from certcore.pipeline.moved import INPUT, Moved, Place
+from certcore.pipeline.moved import INPUT, Moved, NoiseAt
 from certcore.votes.run import Voter, Votes, collect_votes
 from certcore.votes.threads import one_thread
 
@@ -90,8 +90,8 @@ class Moving:
     lattice: str | None = None
 
 
-class SmoothOptions(Asked, total=False):
-    """The options of `smooth`: those of an import (`Asked`), and of `Sampling`, `Field`, `Calling` and `Moving`."""
+class SmoothOptions(ImportOptions, total=False):
+    """The options of `smooth`: `ImportOptions`, and those of `Sampling`, `Field`, `Calling` and `Moving`."""
 
     samples: int
     selection: int
@@ -156,13 +156,13 @@ def smooth(
     from certcore.votes.state import require_plain_torch, untouched
 
     require_plain_torch()
-    asked: Any = dict(options)
-    sampling, field, calling = take(Sampling, asked), take(Field, asked), take(Calling, asked)
-    moving = take(Moving, asked)
+    remaining: Any = dict(options)
+    sampling, field, calling = take(Sampling, remaining), take(Field, remaining), take(Calling, remaining)
+    moving = take(Moving, remaining)
     noise = _noise((attr_add, attr_del, adj_add, adj_del), attr_std, moving)
     if noise.attr_std is not None and not isinstance(data, Dataset | Graph):
-        asked |= {"keep_values": True}  # Gaussian noise needs the real values
-    dataset, labelled = as_dataset(data, name, **asked)
+        remaining |= {"keep_values": True}  # Gaussian noise needs the real values
+    dataset, labelled = as_dataset(data, name, **remaining)
     where, notes = _targets(dataset, targets), list[str]()
     with untouched((model, calling.wrapper)):
         called = prepared(model, calling, dataset, notes)
@@ -181,7 +181,7 @@ def smooth(
 
 show_options(
     smooth,
-    defaults_of(Sampling, Field, Calling, Moving) | dict.fromkeys(Asked.__annotations__, False),
+    defaults_of(Sampling, Field, Calling, Moving) | dict.fromkeys(ImportOptions.__annotations__, False),
     SmoothOptions.__annotations__,
 )
 
@@ -259,15 +259,10 @@ def _counted(voter: Voter, sampling: Sampling) -> Votes:
     """The votes; refused if the model's scores for the first sample are different after voting."""
     first = _first_answer(voter)
     votes = collect_votes(
-        voter,
-        selection=sampling.selection,
-        estimation=sampling.samples,
-        checkpoint=sampling.checkpoint,
-        fresh=sampling.fresh,
-        jobs=sampling.jobs,
-        scheduler=sampling.scheduler,
+        voter, selection=sampling.selection, estimation=sampling.samples, checkpoint=sampling.checkpoint,
+        fresh=sampling.fresh, jobs=sampling.jobs, scheduler=sampling.scheduler,
         progress=_shown() if sampling.progress is None else sampling.progress,
-    )
+    )  # fmt: skip
     _require_same_answer(voter, first)
     return votes
 
@@ -283,17 +278,11 @@ def _instance(
 ) -> Instance:
     names = dataset.class_names if labelled else ()
     return Instance(
-        graph=dataset.graph,
-        base=base,
-        layers=found[0],
-        edge_field=found[1],
-        targets=targets,
+        graph=dataset.graph, base=base, layers=found[0], edge_field=found[1], targets=targets,
         labels=dataset.labels if labelled else None,
         class_names=(*names, *numbered_classes(np.array([n_classes - 1]))[len(names) :]),
-        node_names=dataset.node_names,
-        split=dataset.split,
-        meta=meta,
-    )
+        node_names=dataset.node_names, split=dataset.split, meta=meta,
+    )  # fmt: skip
 
 
 def make_module_voter(
@@ -420,7 +409,7 @@ def first_map_voter(
 
 
 def _noise(given: tuple[Probability, ...], attr_std: Probability | None, moving: Moving) -> Noise:
-    Place.parse(moving.noise_at, "noise_at")
+    NoiseAt.parse(moving.noise_at, "noise_at")
     for kind, value in zip(FLIPS, given):
         counts = isinstance(value, int | np.integer) and not isinstance(value, bool) and value != 0
         if counts or (isinstance(value, float) and value > 1):

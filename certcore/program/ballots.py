@@ -19,6 +19,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -34,8 +35,28 @@ from certcore.program.structure import Columns, Flips, Groups, Points, Structure
 _EMPTY = np.zeros(0, dtype=np.int64)
 _ANY = np.iinfo(np.int64).max
 _ATTRIBUTES = (ATTR_ADD, ATTR_DEL)
-#: Integer dual values of this size or larger are set to 0: sums of them might not fit into 64 bits.
-LARGE = 1 << 50
+
+
+@dataclass(frozen=True, eq=False)
+class Largest:
+    """For each target the sum of its largest values, for any number of them."""
+
+    sums: np.ndarray
+    """Running sums over the values of all targets, those of one target in descending order."""
+    first: np.ndarray
+    count: np.ndarray
+
+    @classmethod
+    def of(cls, value: np.ndarray, owner: np.ndarray, count: int) -> Largest:
+        order = np.lexsort((-value, owner))
+        sizes = np.bincount(owner, minlength=count)
+        return cls(np.concatenate([[0], np.cumsum(value[order])]), np.cumsum(sizes) - sizes, sizes)
+
+    def at(self, chosen: np.ndarray) -> Largest:
+        return Largest(self.sums, self.first[chosen], self.count[chosen])
+
+    def most(self, number: int) -> np.ndarray:
+        return np.asarray(self.sums[self.first + np.minimum(self.count, number)] - self.sums[self.first])
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,31 +65,40 @@ class Means:
 
     need: np.ndarray
     """M: how many units U of gain break it."""
+    new: np.ndarray
+    """The share of its gap that a new sender closes at most."""
     added: np.ndarray
     """How many edges can be added at it."""
     joined: np.ndarray
     """Whether new nodes can be joined to it."""
-    deleted: np.ndarray
-    """How many senders can be cut off with a positive gain."""
-    controlled: np.ndarray
-    """(2, targets): how many senders can be rewritten with a gain of at most one unit, and of at most two."""
+    deleted: tuple[Largest, Largest]
+    """What cutting senders off gains, in shares and in units."""
+    controlled: tuple[Largest, Largest]
+    """What rewriting senders gains, in shares and in units."""
     itself: np.ndarray
     """Whether it can be rewritten itself."""
 
     def at(self, chosen: np.ndarray) -> Means:
-        return Means(*(getattr(self, name)[..., chosen] for name in self.__dataclass_fields__))
+        deleted, controlled = ((one.at(chosen), two.at(chosen)) for one, two in (self.deleted, self.controlled))
+        need, new, added, joined = (part[chosen] for part in (self.need, self.new, self.added, self.joined))
+        return Means(need, new, added, joined, deleted, controlled, self.itself[chosen])
 
     def suffice(self, amounts: np.ndarray, sigma: int | None) -> np.ndarray:
-        """Which targets these budgets might break, each target considered alone (a necessary condition)."""
+        """Which targets these budgets might break, each target considered alone (a necessary condition).
+
+        For the class that gets ahead, the shares of the changes sum to at least one, and their units to at least M.
+        """
         none = sigma == 0
         rewritten = 0 if none else int(amounts[list(_ATTRIBUTES)].sum())
         rewritten = rewritten if sigma is None else min(rewritten, sigma)
-        twice = np.minimum(self.controlled[1], rewritten)
-        units = 2 * twice + np.minimum(self.controlled[0], rewritten - twice)
-        units += np.where(self.joined, amounts[INJECT], 0)
-        if not none:
-            units += np.minimum(self.added, amounts[ADJ_ADD]) + np.minimum(self.deleted, amounts[ADJ_DEL])
-        return np.asarray((self.need <= units) | (self.itself & (rewritten > 0)))
+        senders = np.where(self.joined, amounts[INJECT], 0)
+        senders = senders if none else senders + np.minimum(self.added, amounts[ADJ_ADD])
+        cut = 0 if none else int(amounts[ADJ_DEL])
+        gains = [
+            new * senders + deleted.most(cut) + controlled.most(rewritten)
+            for new, deleted, controlled in zip((self.new, 1), self.deleted, self.controlled)
+        ]
+        return np.asarray(((gains[0] >= SHARE) & (gains[1] >= self.need)) | (self.itself & (rewritten > 0)))
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,24 +124,6 @@ class BallotsStructure(Structure):
 
     other_ends: int = 0
     """With σ: how many of the first inner columns are ends of added edges paid for by an attacker at the other end."""
-
-    def without_large(self, y: np.ndarray) -> np.ndarray:
-        """Dual values with those of a target set to 0 if one of them is very large; the target then counts as broken.
-
-        A target whose shares sum to just below one needs a dual value of the inverse of the remainder, which can be
-        huge. The bound stays valid, because weak duality holds for any dual values.
-        """
-        own = [self.rows[name] for name in ("share", "count", "cut", "written", "used") if name in self.rows]
-        rows = np.concatenate([np.arange(part.start, part.stop) for part in own])
-        of_point = abs(self.matrix[rows][:, self.columns.points]).astype(np.float64)
-        of_inner = abs(self.matrix[rows][:, self.columns.inner]).astype(np.float64)
-        # A row without a point column belongs to the target of its inner columns.
-        target_of_inner = (of_inner.T @ of_point) > 0
-        of_target = (of_point + of_inner @ target_of_inner.astype(np.float64)) > 0
-        large = (of_target.T @ (y[rows] >= LARGE).astype(np.float64)) > 0
-        kept = y.copy()
-        kept[rows[(of_target @ large.astype(np.float64)) > 0]] = 0
-        return kept
 
     def reach(self, kind: int, value: np.ndarray) -> np.ndarray:
         """For each flip, the sum of the values of the targets that it can help to break."""
@@ -215,16 +227,17 @@ class BallotsBuilder(Builder):
         problem, base, count = self.problem, self.problem.ballots, len(self.problem.targets)
         nodes = problem.targets
 
-        def per_target(mask: np.ndarray) -> np.ndarray:
-            return np.bincount(self.target_of[mask], minlength=count)
+        def largest(*values: np.ndarray) -> Any:
+            return tuple(Largest.of(value, self.target_of, count) for value in values)
 
         adding = ADJ_ADD in self.types
         means = Means(
             need=base.needs[nodes],
+            new=base.share_new[nodes],
             added=problem.capacities[ADJ_ADD][nodes] if adding else np.zeros(count, np.int64),
             joined=problem.free[nodes] & (INJECT in self.types and self._edges_each() > 0),
-            deleted=per_target(self.count_deleted > 0),
-            controlled=np.stack([per_target(self.count_controlled == 1), per_target(self.count_controlled > 1)]),
+            deleted=largest(self.share_deleted, self.count_deleted),
+            controlled=largest(self.share_controlled, self.count_controlled),
             itself=self.any_writable[nodes],
         )
         alive = np.flatnonzero(means.suffice(np.array(self.extent), None))

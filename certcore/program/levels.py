@@ -8,7 +8,7 @@ perturbation within the budgets (proofs in `docs/explanation/soundness.md`):
     monotone  z_{t+1} ≤ z_t                          least     Σ z ≤ b(U)
     most      b(U) ≤ Σ z + (R_U − L) z_L             in        a target that needs q flips has them in U or outside
     conflict  flips in U are missing elsewhere       cover     flips needed beyond what sites of small capacity hold
-    shift     the same for several points and types
+    shift     the same for several points and types  paid      with σ, flips have payers, and few of them are attackers
 
 F_g are the sites with a flip column in the field of group g. u_{g,q} is the sum of the points of g that need at least q
 flips. R bounds the *number* of flips by the budget divided by the least cost, and R_U also by the capacities in U. Tags
@@ -75,6 +75,23 @@ class Sites:
         self.field.sort_indices()
         self.limits = problem.local_limits[ADJ_DEL] if kind == ADJ_DEL and problem.limited(ADJ_DEL) else None
         self.ends = problem.instance.graph.edges[self.site] if kind == ADJ_DEL else None
+        self.payer: np.ndarray | None = None
+        """With σ, for each column the position of its payer among the attackers; None if flips have no payer."""
+        if s.has_sigma and (kind != ADJ_DEL or not problem.instance.graph.directed):
+            nodes = s.flips.site if kind != ADJ_DEL else s.flips.payer
+            self.payer = np.searchsorted(s.attackers.nodes, nodes[self.columns])
+            mine, upper = s.attackers.kinds == kind, program.upper[self.columns]
+            limit = np.zeros(len(s.attackers.nodes), dtype=np.int64)
+            limit[s.attackers.columns[mine] - s.columns.attackers.start] = s.attackers.caps[mine]
+            where = (np.arange(len(upper)), self.payer)
+            self.pays = sp.csr_array(sp.coo_array((upper, where), shape=(len(upper), len(limit))))
+            self.limit = np.minimum(limit, self.most)
+
+    def payments(self, groups: object) -> sp.csr_array:
+        """Groups × attackers: the most flips of this type that an attacker can pay for in the group's field."""
+        most = sp.csr_array(self.field[groups] @ self.pays)
+        most.data = np.minimum(abs(most.data), self.limit[most.indices])
+        return most
 
     def near(self, group: int) -> np.ndarray:
         """Columns of this type in the field of a group."""
@@ -134,6 +151,7 @@ class Levels:
             "conflict": self._conflict,
             "cover": self._cover,
             "shift": self._shift,
+            "paid": self._paid,
         }
 
     def add(self, new: LevelSet) -> int:
@@ -269,6 +287,35 @@ class Levels:
             parts.append((_each(self.kinds[k].columns[near]), -w[k]))
         points = self.structure.columns.points.start + start + np.array(numbers)
         return _join((_each(points), total), *parts)
+
+    def _paid(self, type_: int, group: int, need: int, spared: object, counted: object) -> Row:
+        kind = self._kind(type_)
+        g, q = self._group(group), _whole(need, 1, kind.most)
+        if kind.payer is None:
+            raise InputError("rows on payers need σ, and edges without a direction")
+        near, most = kind.near(g), kind.payments([g])
+        payers = kind.payer[near]
+        free, listed = self._payers(spared, payers), self._payers(counted, payers)
+        if np.intersect1d(free, listed).size:
+            raise InputError("a payer is in both lists")
+        capacity = np.zeros(len(kind.limit), dtype=np.int64)
+        capacity[most.indices] = most.data
+        left = q - int(capacity[free].sum())
+        if left < 1:
+            raise InputError("the payers can pay for all that the target needs")
+        others = _each(kind.columns[near[~np.isin(payers, np.concatenate([free, listed]))]])
+        attackers = self.structure.columns.attackers.start + listed, np.minimum(capacity[listed], left)
+        return _join((self._needing(g, kind.kind, q), left), (attackers, -1), (others, -1))
+
+    def _payers(self, nodes: object, near: np.ndarray) -> np.ndarray:
+        """Positions of attackers; refuses anything but a strictly increasing list of nodes that pay in the field."""
+        wanted = [_whole(node, 0, self.n_nodes - 1) for node in _list(nodes)]
+        positions = np.searchsorted(self.structure.attackers.nodes, wanted)
+        rising = all(a < b for a, b in pairwise(wanted))
+        known = self.structure.attackers.nodes[np.minimum(positions, len(self.structure.attackers.nodes) - 1)]
+        if not rising or not np.array_equal(known, wanted) or not np.isin(positions, near).all():
+            raise InputError("the payers are no strictly increasing list of nodes that can pay in the field")
+        return positions.astype(np.int64)
 
     # Parts of the rows.
 

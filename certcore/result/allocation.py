@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +11,7 @@ import scipy.sparse as sp
 from certcore.base.ballots import UNIT
 from certcore.common.reading import whole_numbers
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, INJECT, TABLE, TYPES, UNLIMITED, node_types
+from certcore.domain.scale import root_down
 from certcore.program.problem import Problem
 from certcore.program.structure import Structure
 
@@ -151,6 +153,8 @@ def inadmissible(problem: Problem, allocation: Allocation) -> str | None:
     for k, (name, budget) in enumerate(zip(TYPES, threat.budgets)):
         if paid.get(k, 0) > budget:
             return f"{name} costs {paid[k]}, the global budget is {budget}"
+    if threat.scale is not None and _too_long(problem, attributes[node_types().index(TYPES.index("attr_l2"))]):
+        return "the attributes are moved further than allowed"
     spent = allocation.spent_at(graph.edges)
     if (spent > threat.local_limits(graph)).any():
         return "a local budget is exceeded"
@@ -181,6 +185,16 @@ def inadmissible(problem: Problem, allocation: Allocation) -> str | None:
         if not attackers[changed].any(axis=1).all():
             return "an edge changes at which no end is an attacker"
     return None
+
+
+def _too_long(problem: Problem, moved: np.ndarray) -> bool:
+    """Whether moves, in units of squared length at each node, exceed `attr_l2` or `attr_l2_sum` in exact arithmetic."""
+    threat, scale = problem.threat, problem.threat.scale
+    assert scale is not None
+    if not threat.attr_l2_sum:
+        return scale.square_of(int(moved @ problem.node_costs)) > threat.attr_l2**2
+    roots = (root_down(scale.square_of(int(units))) for units in moved[moved > 0])
+    return sum(roots, start=Fraction(0)) > threat.attr_l2_sum
 
 
 def _missing(problem: Problem, attributes: np.ndarray) -> str | None:

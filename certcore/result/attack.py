@@ -9,6 +9,8 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from copy import copy
+from dataclasses import replace
 
 import numpy as np
 
@@ -35,6 +37,7 @@ def find_attack(
     time_limit: float = 2.0,
 ) -> Allocation:
     """The best admissible integer attack that the greedy search finds within the time limit; at least the empty one."""
+    problem = searched(problem)
     graph = problem.instance.graph
     nothing = np.zeros((len(node_types()), graph.n_nodes), dtype=np.int64), np.zeros(graph.n_edges, dtype=np.int64)
     best = replay(problem, *nothing, empty_edges(), np.zeros(graph.n_nodes))
@@ -63,6 +66,28 @@ def find_attack(
     return best
 
 
+def searched(problem: Problem) -> Problem:
+    """The problem whose budgets an attack may spend: with lengths, rounded down to units instead of up.
+
+    A sum of norms becomes a number of nodes: so many rows, each within its local limit, never exceed the sum.
+    """
+    scale = problem.threat.scale
+    if scale is None or not scale.up or not problem.real_amounts:
+        return problem
+    threat, total = problem.threat, problem.threat.attr_l2_sum
+    if total:
+        longest = max(threat.squared_limits(TYPES.index("attr_l2"), problem.instance.graph.n_nodes))
+        rows = math.isqrt(total**2 // min(longest, total**2)) if longest else 0
+        threat = threat.replace(sigma=rows if threat.sigma is None else min(rows, threat.sigma))
+    if not problem.whole_graph:
+        _ = problem.targets, problem.fields  # computed once, for both
+    found = copy(problem)
+    for name in ("local_limits", "capacities"):
+        found.__dict__.pop(name, None)
+    found.__dict__.update(like=None, threat=threat.with_scale(replace(scale, up=False)))
+    return found
+
+
 class _AttackSearch:
     """Greedy search over flip sites: attribute flips per type and node, deletions per edge."""
 
@@ -82,7 +107,10 @@ class _AttackSearch:
         sets = []
         if x is not None:
             share = np.zeros(n)
-            share[self.structure.attackers.nodes] = x[self.structure.columns.attackers]
+            if self.structure.has_sigma:
+                share[self.structure.attackers.nodes] = x[self.structure.columns.attackers]
+            else:  # σ stands for a sum of norms
+                np.add.at(share, self.ends[:, 0], self.sites.whole_parts(self.structure, x))
             sets.append(np.lexsort((-potential, -np.round(share, 9)))[:sigma])
         sets.append(np.argsort(-potential, kind="stable")[:sigma])
         return [np.sort(chosen) for chosen in sets]
@@ -209,6 +237,7 @@ def improved_attack(
 
     `enough` is the proven bound: an attack that breaks as many targets is optimal, so the search stops.
     """
+    problem = searched(problem)
     greedy = find_attack(problem, structure, x)
     if structure is None or problem.whole_graph or problem.by_ballots:
         return greedy

@@ -12,10 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, INJECT, TABLE, TYPES, UNLIMITED, node_types
+from certcore.domain.scale import shown
+from certcore.domain.threat import ThreatModel
 from certcore.instance.fields import as_pattern
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, columns_of
+from certcore.result.attack import searched
 from certcore.result.certificate import Certificate
 from certcore.result.states import NOTHING, TargetState
 
@@ -23,6 +26,7 @@ from certcore.result.states import NOTHING, TargetState
 NEVER = -1
 #: Margin of a node that is not a target.
 NO_TARGET = -2
+L2 = TYPES.index("attr_l2")
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +36,7 @@ class Reach:
     `inside` is sites × targets: whose field contains a site (None: every field contains every site). `received` is the
     perturbation inside each target's field. `needed` is the front point that was reached, or the nearest one. `margin`
     is how many further flips inside its field leave the target uncertified (0: it is uncertified; `NEVER`: no number
-    does).
+    does). Amounts of types with lengths are lengths, and `margin` then counts steps of a further distance.
     """
 
     ends: np.ndarray
@@ -42,6 +46,14 @@ class Reach:
     """
     amounts: np.ndarray
     """(sites, types): flips by type; unrounded fractions for the relaxed adversary."""
+    spent: np.ndarray
+    """What all sites spend together, by type: flips; of lengths the root of the sum of squares, or their sum."""
+    budgets: np.ndarray
+    """The global budgets in the same measure."""
+    used_up: bool
+    """Whether nothing is left of any budget."""
+    step: float
+    """What one step of `margin` is: one flip (0), or a distance."""
     targets: np.ndarray
     inside: sp.csr_array | None
     received: np.ndarray
@@ -112,13 +124,21 @@ def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False
     # Ballots add up gains of all types, and fractions do not show which type breaks a target.
     alike = relaxed or problem.by_ballots
     uses = np.array([problem.threat.budgets]) != 0 if alike else _used(problem, allocation)
+    scale, threat = instance.scale, problem.threat
+    spent, budgets = shown(scale, amounts.sum(axis=0)), shown(scale, threat.budgets)
+    if threat.attr_l2_sum:
+        spent[L2], budgets[L2] = shown(scale, amounts)[:, L2].sum(), float(threat.attr_l2_sum)
     return Reach(
         ends=ends,
-        amounts=amounts,
+        amounts=shown(scale, amounts),
+        spent=spent,
+        budgets=budgets,
+        used_up=bool((amounts.sum(axis=0) >= np.array(searched(problem).threat.budgets)).all()),
+        step=step_of(instance, threat),
         targets=problem.targets,
         inside=None if problem.whole_graph else _inside(problem, ends, allocation.injected),
-        received=allocation.inside,
-        needed=needed,
+        received=shown(scale, allocation.inside),
+        needed=shown(scale, needed),
         margin=margin,
         broken=np.asarray(allocation.attacked, dtype=float),
         lost=lost,
@@ -127,13 +147,19 @@ def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False
 
 
 def margins(instance: Instance, certificate: Certificate, *, relaxed: bool = False) -> np.ndarray:
-    """For every node, how many further flips inside its field leave it uncertified; `NO_TARGET` for other nodes."""
+    """For every node, how many further flips (steps) inside its field leave it uncertified; else `NO_TARGET`."""
     allocation = certificate.fractional if relaxed else certificate.attack
     assert allocation is not None
     problem = Problem(instance, certificate.threat)
     found = np.full(instance.graph.n_nodes, NO_TARGET, dtype=np.int64)
     _, found[problem.targets] = nearest_points(problem, allocation.inside)
     return found
+
+
+def step_of(instance: Instance, threat: ThreatModel) -> float:
+    """The distance that one step of a margin stands for; 0 if margins are numbers of flips."""
+    scale = instance.scale
+    return float(scale.step()) if scale is not None and (threat.attr_l2 or threat.attr_l2_sum) else 0.0
 
 
 def sites(allocation: Allocation, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -205,12 +231,19 @@ def nearest_points(problem: Problem, received: np.ndarray) -> tuple[np.ndarray, 
 
     Points that need a type without budget, or more flips than exist in the field, are excluded. A reached point misses
     no flips; of several, the first is returned. A target without any point gets a zero row and the margin `NEVER`.
+    With lengths in play, the missing distance is counted, in steps and rounded up, for points that miss nothing else.
     """
     nodes, budgets = problem.targets, problem.threat.budgets
     owner, points = _points(problem)
     possible = (points[:, np.asarray(budgets) == 0] == 0).all(axis=1) & (points <= _held(problem)[owner]).all(axis=1)
-    owner, points = owner[possible], points[possible]
-    missing = np.ceil(np.maximum(points - received[owner], 0).sum(axis=1) - NOTHING).astype(np.int64)
+    lacking, step = np.maximum(points - received[owner], 0), step_of(problem.instance, problem.threat)
+    if step:
+        possible &= (np.delete(lacking, L2, axis=1) <= NOTHING).all(axis=1)
+    owner, points, lacking = owner[possible], points[possible], lacking[possible]
+    if step:
+        missing = np.ceil(shown(problem.instance.scale, lacking)[:, L2] / step - NOTHING).astype(np.int64)
+    else:
+        missing = np.ceil(lacking.sum(axis=1) - NOTHING).astype(np.int64)
     # On ties, points within the budgets come first: a broken target has reached one of these.
     beyond = (points > np.asarray(budgets)).any(axis=1)
     order = np.lexsort((np.arange(len(owner)), beyond, missing, owner))

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES, node_types
+from certcore.domain.scale import shown
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, inside_fields
-from certcore.result.attack_effects import nearest_points, reach
+from certcore.result.attack_effects import nearest_points, reach, step_of
 from certcore.result.certificate import Certificate
 from certcore.result.states import TargetState
 
@@ -36,6 +37,8 @@ class Influence:
     """Targets that the flips at this node help to break, as defined by `Reach.broken_by`."""
     margin: int
     """The fewest further flips inside its field that can leave it uncertified, as in `Reach.margin`."""
+    step: float = 0
+    """As in `Reach.step`."""
 
     @property
     def hit(self) -> bool:
@@ -57,18 +60,19 @@ def influence(instance: Instance, certificate: Certificate, node: int) -> Influe
         added = [pair for pair in added if node in (pair[:1] if instance.graph.directed else pair)]
     flipped = np.flatnonzero(attack.attributes.sum(axis=0) * nodes)
     flipped = flipped[np.argsort(-attack.attributes[:, flipped].sum(axis=0), kind="stable")]
-    spent = attack.spent_at(instance.graph.edges)
+    spent, scale = attack.spent_at(instance.graph.edges), instance.scale
     changed = [(*instance.graph.edges[e].tolist(), TYPES[ADJ_DEL]) for e in np.flatnonzero(attack.deleted * edges)]
     changed += [(*pair, TYPES[ADJ_ADD]) for pair in added]
     return Influence(
         node=node,
         state=TargetState(state[node]),
-        spent=_by_type(spent[:, node]),
-        received=_by_type(received),
-        at_nodes=tuple((int(i), _by_type(_attributes(attack, int(i)))) for i in flipped),
+        spent=_by_type(shown(scale, spent[:, node])),
+        received=_by_type(shown(scale, received)),
+        at_nodes=tuple((int(i), _by_type(shown(scale, _attributes(attack, int(i))))) for i in flipped),
         at_edges=tuple(changed),
         helps_to_break=tuple(_broken_through(instance, certificate, node)),
         margin=int(margin[0]),
+        step=step_of(instance, certificate.threat),
     )
 
 

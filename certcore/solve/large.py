@@ -24,10 +24,11 @@ from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.solve.distance import distances
+from certcore.solve.engine import Method
 from certcore.solve.first_order import FirstOrder, Found, Limits, Shape, knapsack
 from certcore.solve.restricted_master import Proposal, RestrictedMaster, reached, tangent_values
 from certcore.solve.status import Status
-from certcore.solve.tuning import LARGE
+from certcore.solve.tuning import LARGE, SIGMA
 from certcore.verify.bound import scaled
 from certcore.verify.duals import IntegerDuals, plain_bound
 
@@ -97,7 +98,7 @@ class Large:
 
         `publish` is called with every set of dual values that improves the bound, while the solve is running.
         """
-        deadline, self._publish = time.perf_counter() + time_limit, publish
+        deadline, self._publish, s = time.perf_counter() + time_limit, publish, self.structure
         outcome = Outcome(plain_bound(program))
         model = self._nearest(program)
         fresh = model is None
@@ -110,7 +111,10 @@ class Large:
                 stopped = cancel is not None and cancel.is_set()
                 outcome.status = Status.INTERRUPTED if stopped else Status.TIME_LIMIT
                 break
-            proposal = model.solve(time_limit=deadline - time.perf_counter(), cancel=cancel)
+            method = Method.SIMPLEX
+            if outcome.solves == 0 and fresh and s.has_sigma and model.size[0] > SIGMA.ipm_rows:
+                method = Method.INTERIOR_POINT
+            proposal = model.solve(time_limit=deadline - time.perf_counter(), cancel=cancel, method=method)
             outcome.solves += 1
             if proposal.status is not Status.OPTIMAL:
                 outcome.status = proposal.status

@@ -134,6 +134,7 @@ class LargeWithSigma(Large):
         attacker = self._pricing.attacker
         wanted = (priced.gain >= share * priced.threshold) & (priced.gain > 0)
         wanted &= np.where(attacker >= 0, who[np.maximum(attacker, 0)] if len(who) else False, True)
+        wanted |= self._only_reaching(model, priced, who, wanted)
         flips = np.flatnonzero(wanted if others is None else wanted | others)
         flips = flips[~model.has(flips)]
         if not len(flips):
@@ -154,6 +155,23 @@ class LargeWithSigma(Large):
         self._add_groups(model, groups[~model.group_in[groups]])
         return True
 
+    def _only_reaching(
+        self, model: RestrictedMaster, priced: PricingResult, who: np.ndarray, wanted: np.ndarray
+    ) -> np.ndarray:
+        """One flip each of missing attackers that are needed in reach cuts only, the most valuable ones first."""
+        s, attacker, chosen = self.structure, self._pricing.attacker, np.zeros(len(wanted), dtype=bool)
+        if self._reaches is None:
+            return chosen
+        alone = who & ~model.has(np.arange(s.columns.attackers.start, s.columns.attackers.stop))
+        alone[attacker[wanted & (attacker >= 0)]] = False
+        best = np.flatnonzero(alone)
+        best = best[np.argsort(-priced.value[best], kind="stable")[: SIGMA.only_reaching]]
+        first = np.full(len(who), -1)
+        mine = np.flatnonzero(attacker >= 0)[::-1]
+        first[attacker[mine]] = mine
+        chosen[first[best][first[best] >= 0]] = True
+        return chosen
+
     def _add_groups(self, model: RestrictedMaster, groups: np.ndarray) -> None:
         model.add_columns_and_groups(groups=groups)
         if self._reaches is not None:
@@ -164,8 +182,3 @@ class LargeWithSigma(Large):
             new = Cuts(np.full(len(tags), family, dtype=np.int8), tags)
             model.add_rows(*new.rows(self.structure))
             self._cuts = self._cuts.plus(new)
-
-
-def large_program(structure: Structure) -> Large:
-    """The solver for a large structure, with or without σ."""
-    return LargeWithSigma(structure) if structure.has_sigma else Large(structure)

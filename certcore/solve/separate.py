@@ -19,6 +19,8 @@ from certcore.solve.tuning import SEPARATION
 
 Found = tuple[float, tuple[Any, ...]]
 """Violation of a row, weighted by the targets of its group, and the row's tag."""
+Violated = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]
+"""Sets, live needs, violations and levels of rows (level 0: none)."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,21 @@ class Separator:
                 taken.append(masks[i])
         return chosen
 
+    def common_sets(self, sites: np.ndarray, most: int) -> list[LevelSet]:
+        """What fields have of these sites (positions), sets of most targets first."""
+        if not len(sites) or not self.top:
+            return []
+        open_ = self.need > 1
+        weight = np.bincount(self.group[open_], weights=self.weight[open_], minlength=self.field.shape[0])
+        trace = sp.csr_array(self.field[:, sites])
+        salt = np.random.default_rng(7).random(len(sites))
+        _, first, same = np.unique(np.round(trace @ salt, 9), return_index=True, return_inverse=True)
+        total = np.bincount(same.reshape(-1), weights=weight) * (np.diff(trace.indptr)[first] > 0)
+        chosen = np.argsort(-total, kind="stable")[:most]
+        traces = (trace.indices[trace.indptr[i] : trace.indptr[i + 1]] for i in first[chosen[total[chosen] > 0]])
+        made = (self.level_set(np.sort(sites[inside])) for inside in traces)
+        return [new for new in made if new is not None]
+
     def level_set(self, positions: np.ndarray) -> LevelSet | None:
         """A set with its levels; None if it exists already or has no capacity."""
         levels = min(self.top, self.sites.capacity(positions))
@@ -177,8 +194,8 @@ class Separator:
             inside = float(view.flips[self.masks[row]].sum())
             x[mine.start : mine.start + mine.levels] = np.clip(inside - np.arange(mine.levels), 0.0, 1.0)
 
-    def level_rows(self, view: RelaxedView, x: np.ndarray, first: int = 0) -> list[Found]:
-        """The most violated `in` and `conflict` row of each set (from `first` on) and need, and monotone rows."""
+    def level_rows(self, view: RelaxedView, x: np.ndarray, first: int = 0, most: int = 500) -> list[Found]:
+        """Violated `in` and `conflict` rows of the sets from `first` on (about `most` new ones), and monotone rows."""
         numbers = self.numbers[first:]
         if not numbers:
             return []
@@ -193,35 +210,41 @@ class Separator:
         np.cumsum(sums, axis=1, out=sums)
         if not len(view.live) or not len(view.used):
             return found
-        loads = self.masks[first:, view.used] * view.flips[view.used]
-        inside = loads @ view.near.T
-        outside = (view.near @ view.flips[view.used])[None, :] - inside
-        need, weight = self.need[view.live], self.weight[view.live]
-        found += self._worst("in", numbers, view, weight, *self._inside(need, view.share, outside, sums))
-        found += self._worst(
-            "conflict", numbers, view, weight, *self._conflicts(numbers, need, view.share, inside, sums)
-        )
+        masks = self.masks[first:, view.used]
+        for family, violated in (("in", self._inside), ("conflict", self._conflicts)):
+            found += self._worst(family, numbers, view, 3 * most, *violated(numbers, view, masks, sums))
         return found
 
-    def _inside(
-        self, need: np.ndarray, share: np.ndarray, outside: np.ndarray, sums: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        best, level = np.full(outside.shape, SEPARATION.least_violation), np.zeros(outside.shape, dtype=np.int64)
-        upto = sums[:, np.minimum(need, self.top)] + outside
+    def _inside(self, numbers: list[int], view: RelaxedView, masks: np.ndarray, sums: np.ndarray) -> Violated:
+        """Pairs of a set and a need are few: a need without flips in the set violates no `in` row of it."""
+        need, share = self.need[view.live], view.share
+        flips = view.flips[view.used]
+        near = sp.csr_array(view.near)
+        inside = sp.coo_array(sp.csr_array(masks * flips) @ near.T)
+        outside = (near @ flips)[inside.col] - inside.data
+        pair = np.flatnonzero(outside < (share * need)[inside.col])
+        pair = pair[np.argsort(-need[inside.col[pair]], kind="stable")]
+        row, column = inside.row[pair], inside.col[pair]
+        q, u = need[column], share[column]
+        upto = sums[row, np.minimum(q, self.top)] + outside[pair]
+        best, level = np.full(len(pair), SEPARATION.least_violation), np.zeros(len(pair), dtype=np.int64)
         for t in range(1, self.top + 1):
-            count = int(np.searchsorted(-need, -t, side="right"))
-            wide = need[:count] - t + 1
-            excess = share[:count] - (upto[:, :count] - sums[:, t - 1 : t]) / wide
-            better = excess > best[:, :count]
-            best[:, :count][better] = excess[better]
-            level[:, :count][better] = t
-        return best, level
+            count = int(np.searchsorted(-q, -t, side="right"))
+            excess = u[:count] - (upto[:count] - sums[row[:count], t - 1]) / (q[:count] - t + 1)
+            better = excess > best[:count]
+            best[:count][better] = excess[better]
+            level[:count][better] = t
+        return row, column, best, level
 
-    def _conflicts(
-        self, numbers: list[int], need: np.ndarray, share: np.ndarray, inside: np.ndarray, sums: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        best, level = np.full(inside.shape, SEPARATION.least_violation), np.zeros(inside.shape, dtype=np.int64)
+    def _conflicts(self, numbers: list[int], view: RelaxedView, masks: np.ndarray, sums: np.ndarray) -> Violated:
+        """Needs that leave less than the highest level for flips elsewhere; the others conflict with nothing."""
         most = self.sites.most
+        count = int(np.searchsorted(-self.need[view.live], self.top - most, side="left"))
+        if not count:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0), np.zeros(0, np.int64)
+        need, share = self.need[view.live[:count]], view.share[:count]
+        inside = (masks * view.flips[view.used]) @ view.near[:count].T
+        best, level = np.full(inside.shape, SEPARATION.least_violation), np.zeros(inside.shape, dtype=np.int64)
         has = np.array([self.levels.sets[number].levels for number in numbers])
         start = sums[:, np.clip(most - need, 0, self.top)] + inside
         for t in range(1, self.top + 1):
@@ -233,27 +256,32 @@ class Separator:
             better = (excess > best[:, :count]) & (has[:, None] >= t)
             best[:, :count][better] = excess[better]
             level[:, :count][better] = t
-        return best, level
+        row, column = np.nonzero(level)
+        return row, column, best[row, column], level[row, column]
 
     def _worst(
         self,
         family: str,
         numbers: list[int],
         view: RelaxedView,
-        weight: np.ndarray,
+        most: int,
+        row: np.ndarray,
+        column: np.ndarray,
         excess: np.ndarray,
         level: np.ndarray,
-        most: int = 1500,
     ) -> list[Found]:
-        value = np.where(level > 0, excess * weight, 0.0)
-        order = np.flatnonzero(value.ravel() > 0)
-        if len(order) > most:
-            order = order[np.argpartition(-value.ravel()[order], most)[:most]]
-        rows, columns = np.divmod(order, value.shape[1])
+        """The rows of a family with the largest violation, at most a few for each need."""
+        value = np.where(level > 0, excess * self.weight[view.live][column], 0.0)
+        order = np.flatnonzero(value > 0)
+        order = order[np.lexsort((-value[order], column[order]))]
+        begins = np.flatnonzero(np.diff(column[order], prepend=-1))
+        rank = np.arange(len(order)) - np.repeat(begins, np.diff(np.append(begins, len(order))))
+        order = order[rank < SEPARATION.rows_each]
+        order = order[np.argsort(-value[order], kind="stable")[:most]]
         group, need = self.group[view.live], self.need[view.live]
         return [
-            (float(value[i, j]), (family, numbers[i], int(group[j]), int(need[j]), int(level[i, j])))
-            for i, j in zip(rows.tolist(), columns.tolist())
+            (float(value[i]), (family, numbers[row[i]], int(group[column[i]]), int(need[column[i]]), int(level[i])))
+            for i in order.tolist()
         ]
 
     # Covers.

@@ -31,7 +31,8 @@ from certcore.solve.distance import coordinates, distances
 from certcore.solve.engine import Method
 from certcore.solve.highs import HighsModel, Solution
 from certcore.solve.large import Large
-from certcore.solve.large_sigma import large_program
+from certcore.solve.large_ballots import LargeBallots
+from certcore.solve.large_sigma import LargeWithSigma
 from certcore.solve.status import Status
 from certcore.solve.tuning import SOLVER
 from certcore.verify.bound import scaled
@@ -94,7 +95,7 @@ class Solver:
         self.structure: Structure = build_structure(problem, relaxation, extent)
         self._factory = factory
         self._lock = threading.RLock()
-        self._large = large_program(self.structure) if is_large(self.structure) else None
+        self._large = large_solver(self.structure) if is_large(self.structure) else None
         self._model: HighsModel | None = None
         self._cuts = Cuts.none()
         self._cut_rows: Rows | None = None
@@ -199,12 +200,12 @@ class Solver:
         method = self._start(point, program)
         status, solves, x, basis, recomputed = Status.TIME_LIMIT, 0, None, None, False
         for _ in range(SOLVER.max_rounds):
-            attempt = self._attempt(program, method, deadline, cancel)
+            attempt = self._attempt(program, method, deadline, cancel, best)
             solves += 1
             if not attempt.trusted:
                 if attempt.bound is not None and attempt.bound < best:
                     best, by = attempt.bound, attempt.duals
-                attempt = self._other_attempt(program, method, deadline, cancel)
+                attempt = self._other_attempt(program, method, deadline, cancel, best)
                 solves, recomputed = solves + 1, True
             if attempt.bound is not None and (attempt.bound < best or (by is None and attempt.bound == best)):
                 best, by = attempt.bound, attempt.duals  # on ties, prefer fewer cuts
@@ -269,7 +270,7 @@ class Solver:
         return result if found is None else [(found.bound(program), found), *result]
 
     def _solve_large(
-        self, large: Large, program: Program, deadline: float, cancel: threading.Event | None
+        self, large: Large | LargeBallots, program: Program, deadline: float, cancel: threading.Event | None
     ) -> BoundResult:
         """The same with a restricted master; the status is failed if its solution does not pass verification."""
         point = (program.budgets, program.sigma)
@@ -288,8 +289,10 @@ class Solver:
             best, by = min((best, by), self.best(point), key=lambda pair: pair[0])
         return BoundResult(point, best, lower, status, found.x, by, 0.0, found.solves)
 
-    def _attempt(self, program: Program, method: Method, deadline: float, cancel: threading.Event | None) -> _Attempt:
-        """One solve and its verification."""
+    def _attempt(
+        self, program: Program, method: Method, deadline: float, cancel: threading.Event | None, known: Fraction
+    ) -> _Attempt:
+        """One solve and its verification: its solution is optimal if its dual values or a known bound prove it."""
         assert self._model is not None
         left = deadline - time.perf_counter()
         solution = self._model.solve(time_limit=left, cancel=cancel, method=method)
@@ -297,26 +300,24 @@ class Solver:
         y = solution.duals
         duals = bound = None
         if y is not None and len(y) == self.structure.matrix.shape[0] + len(self._cuts):
-            whole = scaled(y)
-            duals = IntegerDuals.of(self.structure, whole, self._cuts, self._cut_rows)
-            if duals is None and isinstance(self.structure, BallotsStructure):
-                duals = IntegerDuals.of(self.structure, self.structure.without_large(whole), self._cuts, self._cut_rows)
+            duals = IntegerDuals.of(self.structure, scaled(y), self._cuts, self._cut_rows)
         if duals is not None:
             duals = duals.repaired_at(program)
             bound = duals.bound(program)
         constant = self.structure.constant
-        agrees = bound is not None and float(bound - constant) <= objective + 1e-3 + 1e-5 * abs(objective)
+        least = known if bound is None else min(bound, known)
+        agrees = float(least - constant) <= objective + 1e-3 + 1e-5 * abs(objective)
         trusted = agrees if solution.status is Status.OPTIMAL else solution.status is not Status.FAILED
         return _Attempt(solution, constant + objective, bound, duals, trusted)
 
     def _other_attempt(
-        self, program: Program, method: Method, deadline: float, cancel: threading.Event | None
+        self, program: Program, method: Method, deadline: float, cancel: threading.Event | None, known: Fraction
     ) -> _Attempt:
         """Retry from a cold start with the other method, after a solve that failed or did not pass verification."""
         self._forget_model()
         self._fresh(program)
         other = Method.INTERIOR_POINT if method is Method.SIMPLEX else Method.SIMPLEX
-        return self._attempt(program, other, deadline, cancel)
+        return self._attempt(program, other, deadline, cancel, known)
 
     def _start(self, point: BudgetPoint, program: Program) -> Method:
         """Move the model to a budget point and choose the method: from the nearest known basis, or cold."""
@@ -421,11 +422,20 @@ class Solver:
 
 def is_large(structure: Structure) -> bool:
     """Whether the method for large programs is faster (thresholds were measured)."""
+    if isinstance(structure, BallotsStructure):
+        return len(structure.groups) > SOLVER.large_ballots
     entries, both = structure.matrix.nnz, structure.types == (ATTR_ADD, ATTR_DEL)
     many = structure.has_sigma and entries > SOLVER.large_entries_with_sigma
     if both and not structure.has_sigma and not structure.relaxation.has_indicators:
         many = entries > SOLVER.large_entries_of_attributes
-    return structure.has_fields and (many or len(structure.groups) > SOLVER.large_groups)
+    return many or len(structure.groups) > SOLVER.large_groups
+
+
+def large_solver(structure: Structure) -> Large | LargeBallots:
+    """The method for a large structure."""
+    if isinstance(structure, BallotsStructure):
+        return LargeBallots(structure)
+    return LargeWithSigma(structure) if structure.has_sigma else Large(structure)
 
 
 def cold_method(structure: Structure) -> Method:

@@ -24,6 +24,7 @@ from certcore.program.levels import Levels, LevelSet, Tag
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
+from certcore.solve.paid import PaidRows
 from certcore.solve.pricing import Completed, Pricing
 from certcore.solve.restricted_master import Proposal, RestrictedMaster
 from certcore.solve.separate import Found, RelaxedView, Separator
@@ -234,6 +235,7 @@ class _Core:
         self.levels = Levels(search.problem, self.program)
         self.separators = {k: Separator(self.levels, self.program, k) for k in s.types}
         self.shifts = Shifts(self.levels, self.program, self.separators) if len(s.types) > 1 else None
+        self.payers = {k: PaidRows(one, s) for k, one in self.separators.items() if one.sites.payer is not None}
         self.cuts = Cuts.none()
         self.tags: list[tuple[Any, ...] | None] = []
         """Tags of the further rows in the model, in order; None for a σ cut."""
@@ -248,6 +250,10 @@ class _Core:
         self._slow, self._gain, self._since_sets = 0, math.inf, 0
         self._settle = STRONG.settle_edges if s.types == (ADJ_DEL,) else STRONG.settle
         self._pending: _Pending | None = None
+        self._last: Completed | None = None
+        """Dual values and reduced costs of the last solution."""
+        self._large = len(s.groups) > STRONG.large_groups
+        self._max_rows = STRONG.max_rows_large if self._large else STRONG.max_rows
         self.model = self._begin(answer)
         self.pricing = Pricing(self.program, self.model)
         for new in seeds.sets:
@@ -320,11 +326,13 @@ class _Core:
         views = {k: separator.view(x) for k, separator in self.separators.items()}
         found: list[Found] = []
         for k, separator in self.separators.items():
-            found += separator.level_rows(views[k], x)
-        added = self._add_tags(found, STRONG.max_rows)
+            found += separator.level_rows(views[k], x, most=self._max_rows)
+        added = self._add_tags(found, self._max_rows)
         covers: list[Found] = []
         for k, separator in self.separators.items():
             covers += separator.covers(views[k], STRONG.max_covers)
+        for k, paid in self.payers.items():
+            covers += paid.rows(views[k], x)
         added += self._add_tags(covers, STRONG.max_covers)
         if self.shifts is not None:
             added += self._shift(views)
@@ -347,13 +355,26 @@ class _Core:
         count, found = 0, []
         for k, separator in self.separators.items():
             first = len(separator.numbers)
-            for new in separator.best_sets(views[k], STRONG.new_sets):
+            if self._large:
+                sites = self._worth_most(k, separator)
+                new_sets = separator.common_sets(np.union1d(sites, views[k].used), STRONG.new_sets_large)
+            else:
+                new_sets = separator.best_sets(views[k], STRONG.new_sets)
+            for new in new_sets:
                 self._add_set(new)
-                count += 1
+            count += len(new_sets)
             x = np.concatenate([self.x, np.zeros(self.levels.count - len(self.x))])
             separator.guess(views[k], x, first)
-            found += separator.level_rows(views[k], x, first)
-        return count + self._add_tags(found, STRONG.max_rows)
+            found += separator.level_rows(views[k], x, first, self._max_rows)
+        return count + self._add_tags(found, self._max_rows)
+
+    def _worth_most(self, k: int, separator: Separator) -> np.ndarray:
+        """Sites whose reduced costs are close to 0: the attacker moves to them when those in use lose by new rows."""
+        assert self._last is not None
+        s, sites = self.structure, separator.sites
+        price = float(self._last.y[s.global_row[k]])
+        lack = -self._last.reduced_costs[sites.columns] / s.flips.cost[sites.columns]
+        return np.unique(sites.of_column[lack <= STRONG.near_price * price])
 
     def _shift(self, views: dict[int, RelaxedView]) -> int:
         assert self.shifts is not None
@@ -463,6 +484,7 @@ class _Core:
         assert proposal.y is not None
         y = np.where(np.isfinite(proposal.y), np.maximum(proposal.y, 0.0), 0.0)
         found = self.pricing.complete(y)
+        self._last = found
         value = self.pricing.bound(found, self.rhs)
         if value >= self.promised - 1e-9:
             return found

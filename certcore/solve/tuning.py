@@ -41,6 +41,9 @@ class SolverTuning:
     #: Programs with more groups than this use a restricted master. Smaller ones are as fast as a whole from the second
     #: budget on, because a basis of the whole program is known then (measured break-even, 9aa235a).
     large_groups: int = 5_000
+    #: Programs against ballots with more groups than this use a restricted master. PubMed at 20 deletions (5,023
+    #: groups) takes 0.03 instead of 1.3 s, 5 controlled nodes 0.5 s instead of minutes.
+    large_ballots: int = 3_000
     #: Programs with σ and more entries than this use a restricted master (measured break-even, 9aa235a).
     large_entries_with_sigma: int = 1_000_000
     #: Programs with attribute additions and deletions and more entries than this use a restricted master. At 235,000
@@ -126,8 +129,30 @@ class SigmaTuning:
     more_value: float = 0.97
     #: When attackers are missing, their flips with at least this share of the threshold are added.
     more_gain: float = 0.98
+    #: A first restricted master with more rows than this is solved by interior point. PubMed at 100 attribute deletions
+    #: and σ = 10 (18,600 rows): 2.3 s, primal simplex 5.9 s.
+    ipm_rows: int = 12_000
+    #: Maximum number of attackers added in one round that are needed in reach cuts only.
+    only_reaching: int = 300
     #: Weights of the newest dual values in convex combinations with the best known ones, which often prove more.
     blends: tuple[float, ...] = (0.75, 0.5, 0.25)
+
+
+@dataclass(frozen=True)
+class BallotsTuning:
+    """Restricted master problems against ballots (`large_ballots.py`)."""
+
+    #: Relative gap between bound and solution at which the program counts as solved.
+    close: float = 1e-6
+    #: Reduced costs below this are rounding errors.
+    rounding: float = 1e-7
+    #: A round adds at most this many changes of a type, ... PubMed, 5 and 20 controlled nodes: 0.45 and 1.4 s; with 500
+    #: changes 1.1 and 3.5 s.
+    least_changes: int = 150
+    #: ... or this many times its budget, if that is more.
+    times_budget: int = 5
+    #: Maximum number of rounds.
+    max_rounds: int = 200
 
 
 @dataclass(frozen=True)
@@ -142,6 +167,8 @@ class SeparationTuning:
     least_score: float = 1e-2
     #: Of two sets whose flips differ by less than this share, only one gets levels.
     alike: float = 0.15
+    #: Maximum number of rows of one family for a target and an amount in one round.
+    rows_each: int = 3
     #: Maximum number of candidate sets in one round.
     max_candidates: int = 1500
     #: Levels above one of these marks are subtracted, in all combinations for two types; 2.0 subtracts nothing.
@@ -170,6 +197,16 @@ class StrongTuning:
     few_rows: int = 100
     #: Number of new sets for each type (measured with `max_covers`).
     new_sets: int = 20
+    #: Programs with more groups than this get many sets and rows at once. Twenty sets a round leave the attacker
+    #: hundreds of other sites worth nearly as much: PubMed at 100 deletions came from 7,978 to 7,938 in 60 s, and comes
+    #: to 7,252 in 44 s.
+    large_groups: int = 5_000
+    #: `max_rows` for these programs.
+    max_rows_large: int = 4000
+    #: `new_sets` for these programs: what fields have of the sites in use or with nearly the price of a flip.
+    new_sets_large: int = 150
+    #: Largest reduced cost of these sites, as a share of the dual value of the budget.
+    near_price: float = 0.2
     #: New sets are also added after a round that closed less than this share of the gap [e86cb2e].
     slow: float = 0.05
     #: Minimum number of rounds between new sets after slow rounds: every set has a row per level and target, added over
@@ -208,4 +245,4 @@ class StrongTuning:
 UPWARDS = 1.6
 
 SOLVER, FIRST_ORDER, LARGE = SolverTuning(), FirstOrderTuning(), LargeTuning()
-SIGMA, SEPARATION, STRONG = SigmaTuning(), SeparationTuning(), StrongTuning()
+SIGMA, BALLOTS, SEPARATION, STRONG = SigmaTuning(), BallotsTuning(), SeparationTuning(), StrongTuning()

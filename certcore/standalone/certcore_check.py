@@ -68,7 +68,7 @@ def read_proof(path: str) -> dict[str, Any]:
     keys = "format instance_digest threat targets target_nodes base_rule relaxation bound certified multipliers digest"
     keys += " needs" if isinstance(proof, dict) and proof.get("format") == "certcore-proof-3" else ""
     need(isinstance(proof, dict) and set(proof) == set(keys.split()), "an entry is missing or unknown")
-    known = proof["format"] in [f"certcore-proof-{number}" for number in range(1, 5)]
+    known = proof["format"] in [f"certcore-proof-{number}" for number in range(1, 6)]
     need(known and proof["base_rule"] in ("binary", "multiclass"), "the format or the base rule is unknown")
     return proof
 
@@ -571,8 +571,8 @@ class Program:
         gives = [min(count, capacity[m]) for m, count in Counter(m for edge in edges for m in edge).items()]
         return min(len(edges), sum(gives) // 2, sum(sorted(gives, reverse=True)[:sigma]))
 
-    def bound(self, given: Any, strong: bool) -> Fraction:
-        """The dual bound Σ y · rhs + Σ max(0, worth − yᵀ rows) · upper, exactly."""
+    def bound(self, given: Any, strong: int) -> Fraction:
+        """The dual bound Σ y · rhs + Σ max(0, worth − yᵀ rows) · upper, exactly; `strong` is format 2, 5, or 0."""
         names = "scale_bits rows values cuts_touch cuts_index" + (" sets strong_rows strong_values" if strong else "")
         fits = isinstance(given, dict) and set(given) == set(names.split())
         need(fits and is_whole(given["scale_bits"], SCALE_BITS, SCALE_BITS), "the multipliers have another form")
@@ -584,7 +584,7 @@ class Program:
         need(len(chosen) == len(values) and max(chosen, default=-1) < self.count, "rows and values do not fit")
         if strong:
             need(self.instance.unit == 1, "strong rows do not apply to fields with weights")
-            importlib.import_module("certcore_check_strong").StrongRows(self, given)
+            importlib.import_module("certcore_check_strong").StrongRows(self, given, strong == 5)
         charged = sum(max(0, (worth << SCALE_BITS) - price) * upper for upper, worth, price in self.columns)
         return self.constant + Fraction(self.fixed + charged, 1 << SCALE_BITS)
 
@@ -678,12 +678,12 @@ def check(proof: dict[str, Any], instance: Instance) -> str:
     need(proof["digest"] == hashlib.sha256(text.encode("utf-8")).hexdigest(), "the digest does not match the content")
     need(proof["instance_digest"] == instance.digest, "the proof belongs to another instance")
     need(proof["base_rule"] == "binary" or hasattr(instance.base, "tail"), "a grid knows no multi-class rule")
-    formats = [getattr(instance.base, "format", "certcore-proof-1"), "certcore-proof-2"]
-    need(proof["format"] in formats[: 1 + (not hasattr(instance.base, "format"))], "the format is of another base")
+    own, strong = getattr(instance.base, "format", None), {"certcore-proof-2": 2, "certcore-proof-5": 5}
+    need(proof["format"] in ([own] if own else ["certcore-proof-1", *strong]), "the format is of another base")
     if "needs" in proof:
         instance.base.state(proof["needs"])
-    strong, relaxation = proof["format"] == "certcore-proof-2", proof["relaxation"]
-    need(relaxation in (("strong",) if strong else ("paper", "tight")), "the relaxation does not belong to this format")
+    rows, relaxation = strong.get(proof["format"], 0), proof["relaxation"]
+    need(relaxation in (("strong",) if rows else ("paper", "tight")), "the relaxation does not belong to this format")
     targets = instance.targets
     if proof["target_nodes"] is not None:
         targets = np.array(whole_list(proof["target_nodes"], 0, instance.n - 1, "targets"), dtype=np.int64)
@@ -696,7 +696,7 @@ def check(proof: dict[str, Any], instance: Instance) -> str:
         bound = Fraction(sum(front != () for front in instance.base.fronts(targets, threat.totals())))
     else:
         program = getattr(instance.base, "program", Program)
-        bound = program(instance, threat, targets, relaxation).bound(proof["multipliers"], strong)
+        bound = program(instance, threat, targets, relaxation).bound(proof["multipliers"], rows)
     exact = proof["bound"] == [bound.numerator, bound.denominator] and all(type(part) is int for part in proof["bound"])
     need(exact, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed")
     certified, most = max(0, count - bound.numerator // bound.denominator), -(-bound * 10**4 // 1) / 10**4  # rounded up

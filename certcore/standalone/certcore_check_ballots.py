@@ -244,10 +244,14 @@ class _Facts:
         threat = self.program.threat
         budgets = [0] * 4 if sigma == 0 else threat.budgets
         rewritten = min(sum(budgets[:2]), UNLIMITED if sigma is None else sigma)
-        units = sum(sorted((count for _, count in self.written.values()), reverse=True)[:rewritten])
-        units += min(len(self.cut), budgets[ADJ_DEL]) + (self.program.new if self.joined else 0)
-        units += min(threat.capacity[ADJ_ADD][self.node], budgets[ADJ_ADD])
-        return self.need <= units or bool(rewritten and self.program.can_write(self.node))
+        new = (self.program.new if self.joined else 0) + min(threat.capacity[ADJ_ADD][self.node], budgets[ADJ_ADD])
+        enough = True
+        for place, (whole, each) in enumerate(((FULL, self.share_new), (self.need, 1))):
+            gain = new * each
+            for found, most in ((self.cut, budgets[ADJ_DEL]), (self.written, rewritten)):
+                gain += sum(sorted((one[place] for one in found.values()), reverse=True)[:most])
+            enough = enough and gain >= whole
+        return enough or bool(rewritten and self.program.can_write(self.node))
 
 
 def _is_whole(value: Any, low: int) -> bool:

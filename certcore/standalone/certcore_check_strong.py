@@ -1,4 +1,4 @@
-"""The rows of the strong relaxation for certcore_check.py, which calls this file when a proof has format 2.
+"""The rows of the strong relaxation for certcore_check.py, which calls this file for proofs of the formats 2 and 5.
 
 A proof lists sets of sites and, by tags, valid inequalities about the number of flips in them. This file rebuilds every
 row from its tag and refuses tags that do not fit; certcore_check.py evaluates the dual bound. It needs Python alone and
@@ -7,6 +7,7 @@ shares no code with the engine. Proofs that the rows are valid are in docs/expla
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,10 +15,10 @@ from certcore_check import ADJ_DEL, UNLIMITED, Entries, Program, is_whole, need,
 
 
 class StrongRows:
-    """Format 2: rows on sets of sites, rebuilt from their tags. Level t of set U is 1 if at least t flips are in U."""
+    """Rows on sets of sites, rebuilt from their tags. Level t of set U is 1 if at least t flips are in U."""
 
-    def __init__(self, program: Program, given: dict[str, Any]) -> None:
-        self.program, self.threat = program, program.threat
+    def __init__(self, program: Program, given: dict[str, Any], payers: bool = False) -> None:
+        self.program, self.threat, self.payers = program, program.threat, payers  # only format 5 has rows on payers
         cost = {k: min((f[3] for f in program.flips if f[0] == k), default=UNLIMITED) for k in self.threat.types}
         self.most = {k: self.threat.budgets[k] // cost[k] for k in cost}  # the most flips that the budget pays for
         tags, values = given["strong_rows"], whole_list(given["strong_values"], 1, 2**62, "strong_values")
@@ -109,6 +110,8 @@ class StrongRows:
                 return 0, self._points(g, k, q, q - taken) + self._flips(k, rest, -1)
             case ["shift", g, chosen, list(shifts), weights]:
                 return 0, self._shift(g, chosen, shifts, weights)
+            case ["paid", k, g, q, spared, counted] if self.payers:
+                return 0, self._paid(k, g, q, spared, counted)
         raise ValueError(f"a row has an unknown tag or another form: {str(tag)[:40]}")
 
     def _shift(self, g: Any, chosen: Any, shifts: list[Any], weights: Any) -> Entries:
@@ -133,3 +136,20 @@ class StrongRows:
             k = self.sets[u][0]
             entries += self._levels(u, kappa + 1, kappa + height[k], -w[k])
         return entries + [entry for k in height for entry in self._flips(k, rest[k], -w[k])]
+
+    def _paid(self, k: Any, g: Any, q: Any, spared: Any, counted: Any) -> Entries:
+        """Of q flips in the field, m are not paid by `spared`: each of `counted` pays for m at most if it attacks."""
+        paid: dict[int, list[int]] = defaultdict(list)
+        for site in self._field(k, g):
+            for column in self.program.at[k][site]:
+                paid[self.program.flips[column][2] if k == ADJ_DEL else site].append(column)
+        need(self.program.sigma and -1 not in paid, "paid: flips have no payers")
+        lists = [whole_list(nodes, 0, 2**62, "paid: nodes", rising=True) for nodes in (spared, counted)]
+        need({*lists[0], *lists[1]} <= paid.keys() and not {*lists[0]} & {*lists[1]}, "paid: no payers, or one twice")
+        limit = self.threat.capacity[k]
+        most = {m: min(limit[m], self.most[k], sum(self.program.columns[j][0] for j in paid[m])) for m in paid}
+        taken = sum(most[m] for m in lists[0])
+        need(is_whole(q, taken + 1, self.most[k]), "paid: no such level, or the payers take everything")
+        entries = [(self.program.attacker[m], -min(most[m], q - taken)) for m in lists[1]]
+        others = [(j, -1) for m in paid.keys() - {*lists[0], *lists[1]} for j in paid[m]]
+        return self._points(g, k, q, q - taken) + entries + others

@@ -101,11 +101,11 @@ def attacks_over(
     threat: ThreatModel,
     x: str,
     y: str,
-    cells: Iterable[tuple[int, int]],
+    cells: Iterable[tuple[float, float]],
     *,
     relaxation: str = "tight",
     cancel: threading.Event | None = None,
-) -> Iterator[tuple[int, int, int]]:
+) -> Iterator[tuple[float, float, int]]:
     """For each cell of a map, in the given order: its two budgets, and the targets left uncertified."""
     session, axes = as_session(source), (Axis.parse(x, local=False), Axis.parse(y, local=False))
     for cell in cells:
@@ -118,7 +118,7 @@ def attacks_over(
         yield (*cell, result.attack_found or 0)
 
 
-def best_within(x_values: np.ndarray, y_values: np.ndarray, known: Sequence[tuple[int, int, int]]) -> np.ndarray:
+def best_within(x_values: np.ndarray, y_values: np.ndarray, known: Sequence[tuple[float, float, int]]) -> np.ndarray:
     """The best known attack within the budgets of each cell of a map; NaN where there is none."""
     xs, ys = np.asarray(x_values), np.asarray(y_values)
     best = np.full((len(xs) + 1, len(ys) + 1), -1.0)

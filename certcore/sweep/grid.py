@@ -95,6 +95,9 @@ class Grid:
     def _naive(self) -> np.ndarray:
         """Targets certified one by one, computed row by row along the last axis."""
         spec, fronts, targets = self.spec, self.problem.fronts, self.problem.targets
+        if spec.threat.attr_l2_sum and spec.axes[-1].is_local:  # the budget in units depends on the local one
+            each = [fronts.certified(spec.threat_at(cell).budgets)[targets].sum() for cell in np.ndindex(self.shape)]
+            return np.array(each, dtype=np.int64).reshape(self.shape)
         lines = [spec.threat_at((*cell, -1)).budgets for cell in np.ndindex(self.shape[:-1])]
         counts = [naive_counts(fronts, targets, budgets, spec.axes[-1], spec.amounts[-1]) for budgets in lines]
         return np.stack(counts).reshape(self.shape)

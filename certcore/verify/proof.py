@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import zlib
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
@@ -21,7 +22,7 @@ from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts
-from certcore.program.levels import LevelSet
+from certcore.program.levels import LevelSet, Tag
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
@@ -35,8 +36,10 @@ STRONG_FORMAT = "certcore-proof-2"
 REAL_FORMAT = "certcore-proof-3"
 #: Format of proofs against ballots, whose program has other rows.
 BALLOTS_FORMAT = "certcore-proof-4"
+#: Format of proofs of the strong form with rows on payers (`paid`); otherwise that of `STRONG_FORMAT`.
+PAID_FORMAT = "certcore-proof-5"
 MAX_BYTES = 256 * 2**20
-FORMATS = (FORMAT, STRONG_FORMAT, REAL_FORMAT, BALLOTS_FORMAT)
+FORMATS = (FORMAT, STRONG_FORMAT, REAL_FORMAT, BALLOTS_FORMAT, PAID_FORMAT)
 _KEYS = {
     "format", "instance_digest", "threat", "targets", "target_nodes", "base_rule", "relaxation", "bound", "certified",
     "multipliers", "digest",
@@ -83,7 +86,7 @@ def make_proof(
 ) -> dict[str, Any]:
     """A proof of the bound; without dual values y if every field is the whole graph, where totals suffice.
 
-    With `strong` the proof has format 2, and `y` and `cuts` belong to its tight program.
+    With `strong` the proof has format 2 or 5, and `y` and `cuts` belong to its tight program.
     """
     own = problem.threat.targets
     duals: dict[str, Any] | None = None
@@ -103,7 +106,7 @@ def make_proof(
                 "strong_values": strong.values.tolist(),
             }
     proof: dict[str, Any] = {
-        "format": _format(problem, strong is not None),
+        "format": _format(problem, None if strong is None else strong.tags),
         "instance_digest": problem.instance.digest,
         "threat": problem.threat.to_json(),
         "targets": len(problem.targets),
@@ -121,12 +124,15 @@ def make_proof(
     return proof
 
 
-def _format(problem: Problem, strong: bool) -> str:
+def _format(problem: Problem, tags: Sequence[Tag] | None) -> str:
+    """The format for a base certificate and the tags of strong rows, if there are any."""
     if problem.by_ballots:
         return BALLOTS_FORMAT
     if isinstance(problem.instance.base, GaussianBase):
         return REAL_FORMAT
-    return STRONG_FORMAT if strong else FORMAT
+    if tags is None:
+        return FORMAT
+    return PAID_FORMAT if any(tag[0] == "paid" for tag in tags) else STRONG_FORMAT
 
 
 def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
@@ -234,8 +240,8 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
 
 
 def _recompute(problem: Problem, format_: Any, relaxation: Any, duals: Any) -> Fraction:
-    strong = format_ == STRONG_FORMAT
-    if format_ != _format(problem, strong):
+    strong = format_ in (STRONG_FORMAT, PAID_FORMAT)
+    if _format(problem, () if strong else None) != (STRONG_FORMAT if strong else format_):
         raise InputError("the format of the proof is that of another base certificate")
     expected = (Relaxation.STRONG,) if strong else (Relaxation.PAPER, Relaxation.TIGHT)
     if relaxation not in expected:
@@ -265,12 +271,15 @@ def _recompute(problem: Problem, format_: Any, relaxation: Any, duals: Any) -> F
     y[rows] = values
     program = Program(structure, problem.threat.budgets, problem.threat.sigma, cuts)
     if strong:
-        return strong_bound(problem, replace(program, cuts=Cuts.none()), _strong(duals, y, cuts))
+        by = _strong(duals, y, cuts)
+        if format_ == STRONG_FORMAT and any(tag[:1] == ["paid"] for tag in by.tags):
+            raise InputError(f"rows on payers belong to the format {PAID_FORMAT}")
+        return strong_bound(problem, replace(program, cuts=Cuts.none()), by)
     return structure.constant + exact_bound(program, y)
 
 
 def _strong(duals: dict[str, Any], y: np.ndarray, cuts: Cuts) -> StrongDuals:
-    """Read the entries of format 2; sets and tags are validated when rows are built from them."""
+    """Read the entries of format 2 or 5; sets and tags are validated when rows are built from them."""
     sets = []
     for entry in _list(duals["sets"]):
         if len(_list(entry)) != 3 or type(entry[0]) is not int or type(entry[2]) is not int:

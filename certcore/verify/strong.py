@@ -75,7 +75,7 @@ def used_only(
 
 def _sets_of(tag: Tag) -> list[int]:
     match tag[0]:
-        case "cover":
+        case "cover" | "paid":
             return []
         case "shift":
             return [number for number, _ in tag[3]]
@@ -84,7 +84,7 @@ def _sets_of(tag: Tag) -> list[int]:
 
 def _renumbered(tag: Tag, new: dict[int, int]) -> Tag:
     match tag[0]:
-        case "cover":
+        case "cover" | "paid":
             return tag
         case "shift":
             pairs = [[new[number], amount] for number, amount in tag[3]]

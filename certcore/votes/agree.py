@@ -57,16 +57,17 @@ def fused_agrees(fused: FusedVoter, plain: ModuleVoter) -> bool:
         for noise, count in ((_CLEAN, 1), (fused.noise, _SAMPLES)):
             kernel, single = replace(fused, noise=noise), replace(plain, noise=noise)
             for number in range(count):
-                own = single.scores(SELECTION, number)
-                scores = _gcn_scores(kernel, Sampler(fused.graph, noise), number)
-                forms = (scores, functional.log_softmax(scores, dim=1), functional.softmax(scores, dim=1))
-                if not any(same_scores(form, own) for form in forms):
-                    return False
-                labels = torch.from_numpy(kernel.count(SELECTION, number, 1).argmax(axis=1))
-                chosen = own.gather(1, labels[:, None])[:, 0]
-                if bool((own.amax(dim=1) - chosen > 2 * rounding(own)).any()):
+                forms = _gcn_forms(kernel, Sampler(fused.graph, noise), number)
+                if not _same(single.scores(SELECTION, number), forms, kernel.count(SELECTION, number, 1)):
                     return False
     return True
+
+
+def _same(own: Tensor, forms: tuple[Tensor, ...], votes: np.ndarray) -> bool:
+    """Whether one form of the scores is the model's own, and votes are its labels where the margin exceeds rounding."""
+    chosen = own.gather(1, torch.from_numpy(votes.argmax(axis=1))[:, None])[:, 0]
+    clear = own.amax(dim=1) - chosen > 2 * rounding(own)
+    return not bool(clear.any()) and any(same_scores(form, own) for form in forms)
 
 
 def behind_agrees(voter: FusedVoter | ModuleVoter, cut: FirstMap, called: Called) -> bool:
@@ -79,24 +80,21 @@ def behind_agrees(voter: FusedVoter | ModuleVoter, cut: FirstMap, called: Called
             own = copy.deepcopy(called).scores(
                 torch.from_numpy(cut.preimage(table)).float(), Edges.stack(voter.n_nodes, [pairs]).index
             )
-            labels = torch.from_numpy(voter.count(SELECTION, number, 1).argmax(axis=1))
             if isinstance(voter, ModuleVoter):
                 first = number - number % voter.batch
                 block = voter.scores(SELECTION, first)[(number - first) * voter.n_nodes :][: voter.n_nodes]
                 forms: tuple[Tensor, ...] = (block,)
             else:
-                scores = _gcn_scores(voter, sampler, number)
-                forms = (scores, functional.log_softmax(scores, dim=1), functional.softmax(scores, dim=1))
-            chosen = own.gather(1, labels[:, None])[:, 0]
-            clear = own.amax(dim=1) - chosen > 2 * rounding(own)
-            if bool(clear.any()) or not any(same_scores(form, own) for form in forms):
+                forms = _gcn_forms(voter, sampler, number)
+            if not _same(own, forms, voter.count(SELECTION, number, 1)):
                 return False
     return True
 
 
-def _gcn_scores(kernel: FusedVoter, sampler: Sampler, sample: int) -> Tensor:
-    """Scores from the arrays of a kernel with symmetric weights, computed without the kernel."""
+def _gcn_forms(kernel: FusedVoter, sampler: Sampler, sample: int) -> tuple[Tensor, ...]:
+    """Scores from the arrays of a kernel with symmetric weights, computed without the kernel, plain or by a softmax."""
     attributes, _ = sampler.matrices(kernel.seed, SELECTION, sample)
     edges = Edges.stack(kernel.n_nodes, [sampler.edges(kernel.seed, SELECTION, sample)])
     hidden = np.maximum(edges.symmetric @ (attributes @ kernel.weights1) + kernel.bias1, 0)
-    return torch.from_numpy(edges.symmetric @ (hidden @ kernel.weights2) + kernel.bias2)
+    scores = torch.from_numpy(edges.symmetric @ (hidden @ kernel.weights2) + kernel.bias2)
+    return scores, functional.log_softmax(scores, dim=1), functional.softmax(scores, dim=1)

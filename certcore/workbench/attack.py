@@ -49,13 +49,11 @@ def data(
     assert allocation is not None
     controlled = np.flatnonzero(allocation.attackers > NOTHING) if result.threat.sigma is not None else np.zeros(0, int)
     most = result.targets - result.verified_certified
-    said = messages.attack_words(
-        found, lambda node: name_in_sentence(instance, node), most, result.threat.budgets, relaxed=relaxed
-    )
+    said = messages.attack_words(found, lambda node: name_in_sentence(instance, node), most, relaxed=relaxed)
     sent: dict[str, Any] = {
         "title": title,
         "relaxed": relaxed,
-        "kinds": _kinds(result, in_play),
+        "kinds": _kinds(found, in_play),
         "ends": pack(found.ends, np.uint32),
         "amounts": pack(found.amounts, np.float64),
         "everyField": found.inside is None,
@@ -63,9 +61,10 @@ def data(
         "breaks": pack(found.breaks(), np.uint32),
         "state": pack(state, np.uint8),
         "margin": pack(margin, np.int16),
+        "step": found.step,
         "targets": pack(found.targets, np.uint32),
         "received": pack(found.received[:, in_play], np.float64),
-        "needed": pack(found.needed[:, in_play], np.uint32),
+        "needed": pack(found.needed[:, in_play], np.float64),
         "uses": pack(found.uses @ (1 << np.arange(len(TYPES))), np.uint8),
         "controlled": pack(controlled, np.uint32),
         "share": pack(allocation.attackers[controlled], np.float64),
@@ -85,7 +84,7 @@ def data(
     return sent
 
 
-def _kinds(result: Certificate, in_play: list[int]) -> list[dict[str, Any]]:
+def _kinds(found: Reach, in_play: list[int]) -> list[dict[str, Any]]:
     """The perturbation types that the attack uses, in words."""
     return [
         {
@@ -94,7 +93,8 @@ def _kinds(result: Certificate, in_play: list[int]) -> list[dict[str, Any]]:
             "label": LABELS[TYPES[k]],
             "one": TABLE[k].singular,
             "short": TABLE[k].short,
-            "budget": int(result.threat.budgets[k]),
+            "lengths": TABLE[k].lengths,
+            "budget": float(found.budgets[k]),
         }
         for k in in_play
     ]

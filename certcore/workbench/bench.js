@@ -71,7 +71,6 @@ class Bench {
     this.answer.note(data.notes);
     this.root.querySelector(".whose-attack").hidden = !data.adversary;
     for (const button of this.root.querySelectorAll("[data-adversary]")) button.setAttribute("aria-pressed", String((data.adversary === "model") === (button.dataset.adversary === "model")));
-    for (const [name, share] of Object.entries(data.progress)) this.root.querySelector(`.${name} > .progress`).style.transform = `scaleX(${share ?? 0})`;
     if (data.said !== this.said) { this.said = data.said; if (data.fresh) this.live.textContent = data.said; }
   }
   holding() { return (this.dragged && performance.now() - this.dragged < 8000) || this.curve.down || this.contour.down || this.player.timer || this.later; }
@@ -153,8 +152,11 @@ class Bench {
     this.queued = true;
     requestAnimationFrame(() => { this.queued = false; if (this.data) this.drawAll(); });
   }
+  // Of work that a message waits for, news arrive by themselves.
+  get progress() { const news = shelf().kept.get("progress"); return news && news.waits === this.data.waits ? news.shares : this.data.progress; }
   drawAll() {
     const { data, values, moved } = this;
+    for (const [name, share] of Object.entries(this.progress)) this.root.querySelector(`.${name} > .progress`).style.transform = `scaleX(${share ?? 0})`;
     this.narrow = this.root.clientWidth < 736;
     this.seen = this.known(values);
     if (this.seen && moved) this.answer.draw(...this.worded(values, this.seen), this.seen.parts, "", this.seen.tried);
@@ -259,7 +261,7 @@ class Bench {
       values: this.values, at: data.at, fresh: data.fresh, moved: this.moved, head: answer.big.textContent, sub: answer.sub.textContent, proven: this.proven(), asked: data.asked, parts: answer.shown ?? null,
       widths: Object.fromEntries([...answer.segments].filter(([, one]) => !one.hidden).map(([name, one]) => [name, one.getBoundingClientRect().width])), dot: this.curve.dot ?? null, cross: this.contour.cross ?? null,
       frames: this.frames.map((frame) => frame.value), attack: this.attackValue(), stale: { ...data.stale }, line: this.line ? { axis: this.line.axis, values: this.line.values, certified: this.line.certified } : null,
-      dimmed: [...this.root.querySelectorAll(".stale")].map((one) => one.className.replace(" stale", "")), progress: data.progress, map: this.area ? { y: this.area.y, xs: this.area.xs, ys: this.area.ys, told: this.area.told } : null,
+      dimmed: [...this.root.querySelectorAll(".stale")].map((one) => one.className.replace(" stale", "")), progress: this.progress, map: this.area ? { y: this.area.y, xs: this.area.xs, ys: this.area.ys, told: this.area.told } : null,
     };
   }
   end() {

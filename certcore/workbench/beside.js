@@ -33,7 +33,7 @@ const LONGEST = 300;
 function sortChoice(map) {
   const made = element("select", "sort");
   made.setAttribute("aria-label", "Order of the sites");
-  for (const [value, text] of [["flips", "most flips spent first"], ["breaks", "most certificates taken first"]]) { const option = element("option", "", text); option.value = value; made.append(option); }
+  for (const [value, text] of [["flips", "most spent first"], ["breaks", "most certificates taken first"]]) { const option = element("option", "", text); option.value = value; made.append(option); }
   made.value = map.sort;
   made.onchange = () => { map.sort = made.value; map.beside(); };
   return made;
@@ -41,7 +41,7 @@ function sortChoice(map) {
 
 function drawList(map) {
   const attack = map.attacks[0];
-  const head = element("div", "head", which(map) + (attack.count ? `${some(attack.count, "site", "sites")}` : "No flips are spent."));
+  const head = element("div", "head", which(map) + (attack.count ? `${some(attack.count, "site", "sites")}` : "Nothing is spent."));
   const list = element("ol", "sites");
   if (attack.count > 1 && !attack.relaxed) head.append(", ", sortChoice(map));
   for (const s of map.order(attack).slice(0, LONGEST)) {
@@ -74,7 +74,7 @@ function markList(map) {
 }
 
 // Why a label can receive more than it takes.
-const SURPLUS = "A flip counts in every field it lies in: what is spent for one label can be more than another one takes.";
+const SURPLUS = "What is spent counts in every field it lies in: what is spent for one label can be more than another one takes.";
 
 function drawDetail(map) {
   const box = map.detail, at = map.chosen;
@@ -110,9 +110,9 @@ function nodeList(map, attack, nodes, most, text) {
 }
 
 function siteParts(map, attack, s, at) {
-  const one = attack.flips[s] === 1 ? "It reaches" : "They reach", parts = [];
-  const ends = attack.breaks[s] ? attack.relaxed ? `, of which the bound counts ${thousands(attack.breaks[s])}` : ` and help${attack.flips[s] === 1 ? "s" : ""} take ${some(attack.breaks[s], "certificate", "certificates")}` : attack.relaxed ? "; the bound counts none of them" : " and take no certificate";
-  parts.push(element("p", "", `${attack.spent(s)} spent here. ${one} ${some(attack.reach[s], "label", "labels")}${ends}.`));
+  const single = attack.step || attack.flips[s] === 1, one = single ? "It reaches" : "They reach", parts = [];
+  const ends = attack.breaks[s] ? attack.relaxed ? `, of which the bound counts ${thousands(attack.breaks[s])}` : ` and help${single ? "s" : ""} take ${some(attack.breaks[s], "certificate", "certificates")}` : attack.relaxed ? "; the bound counts none of them" : ` and take${single ? "s" : ""} no certificate`;
+  parts.push(element("p", "", `${attack.step && !attack.isEdge(s) ? attack.spent(s).replace("a distance of", "Moved by") : `${attack.spent(s)} spent here`}. ${one} ${some(attack.reach[s], "label", "labels")}${ends}.`));
   if (s < attack.listed) {
     const broken = attack.brokenBy(s);
     if (broken.length) parts.push(nodeList(map, attack, broken, 4, (node) => (attack.relaxed ? String(Number(attack.broken[node].toPrecision(4))) : attack.shareOf(node))));
@@ -134,10 +134,10 @@ function labelParts(map, attack, node) {
   line(`${state[0].toUpperCase()}${state.slice(1)}${lost ? " (its label may still stay)" : ""}.`);
   if (share && attack.state[node] !== BEFORE) line(`${share} inside its field.`);
   if (attack.otherWays(node)) line(`It is lost in another way, too: with ${attack.otherWays(node)}.`);
-  if (attack.surplus(node)) line(`That is ${some(attack.surplus(node), "flip", "flips")} more than it takes. ${SURPLUS}`);
+  if (attack.surplus(node)) line(`That is ${attack.surplus(node)} more than it takes. ${SURPLUS}`);
   if (attack.relaxed && attack.slot[node] >= 0 && attack.state[node] !== BEFORE) line(`Counted by the fraction ${attack.broken[node]}.`);
   const margin = attack.margin[node];
-  if (attack.slot[node] >= 0 && margin !== 0) line(margin < 0 ? "By its base certificate no number of these flips inside its field leaves it uncertified." : `${some(margin, "further flip", "further flips")} inside its field can leave it uncertified.`);
+  if (attack.slot[node] >= 0 && margin !== 0) line(margin < 0 ? "By its base certificate no number of these flips inside its field leaves it uncertified." : `${attack.further(margin)} inside its field can leave it uncertified.`);
   const told = map.bench.ticks().map(([value, dash]) => (dash.length ? `on its own up to ${thousands(value)}` : `lost in the attack found from ${thousands(value)} on`));
   if (told.length) line(`${told.join(", ")} (ticks at the curve).`);
   if (sites.length) {
@@ -200,9 +200,9 @@ function drawLegend(map) {
   if (attack.relaxed || looks.bar) {
     const scale = looks.bar ? map.marginScale() : map.shareScale, item = element("li"), strip = element("span", "strip"), bar = element("span", "plain");
     strip.style.background = `linear-gradient(to right, ${scale.join(",")})`;
-    bar.append(looks.bar ? looks.bar.low : "0", strip, looks.bar ? `${looks.bar.high} further flips leave it uncertified` : "1: fraction by which the bound counts it");
+    bar.append(looks.bar ? looks.bar.low : "0", strip, looks.bar ? `${looks.bar.high} further ${attack.step ? "distance can leave" : "flips leave"} it uncertified` : "1: fraction by which the bound counts it");
     item.append(bar); items.push(item);
-    if (looks.bar?.next) { const close = element("li"); close.append(element("span", "plain", `${thousands(looks.bar.next)} are one flip away`)); items.push(close); }
+    if (looks.bar?.next) { const close = element("li"); close.append(element("span", "plain", `${thousands(looks.bar.next)} are ${attack.step ? `at most ${length(attack.step)}` : "one flip"} away`)); items.push(close); }
   }
   looks.toReversed().forEach((look) => { if (look.count && look.label) add(look.shape === "x" ? [["path", { d: "m4 4 8 8m0-8-8 8", stroke: look.colour, "stroke-width": 2 }]] : [shapePart(look.shape, look.colour, look.state === NOT_A_TARGET ? 3 : 4.6, look.edge || "none")], look.label, look.state >= 0 ? [look.state] : null); });
   if (attack.controlled.length) add([ringPart(tones.ink, 6)], `controlled (${thousands(attack.controlled.length)})`);

@@ -196,18 +196,20 @@ class ContourChart extends Chart {
     if (!map) return;
     const c = this.begin(10, 40);
     if (!c) return;
-    const { l, r, t, b } = this.area, top = map.ys.at(-1) + 1, y = (value) => b - ((b - t) * value) / top;
-    this.y = y; this.top = top;
+    // A cell of counts ends between two numbers, one of lengths at its own value: nothing is proven beyond it.
+    const half = map.xUnit === 1 ? 0.5 : 0, gap = map.yUnit === 1 ? 1 : 0;
+    const { l, r, t, b } = this.area, top = map.ys.at(-1) + gap, y = (value) => b - ((b - t) * value) / top;
+    this.y = y; this.top = top; this.gap = gap;
     const shares = map.certified, low = Math.min(...shares), high = Math.max(...shares, low + 1), ny = map.ys.length;
-    const left = (i) => (i ? this.x(map.xs[i - 1] + 0.5) : l), right = (i) => (i === map.xs.length - 1 ? r : this.x(map.xs[i] + 0.5));
-    const under = (j) => (j ? map.ys[j - 1] + 1 : 0);
+    const left = (i) => (i ? this.x(map.xs[i - 1] + half) : l), right = (i) => (i === map.xs.length - 1 ? r : this.x(map.xs[i] + half));
+    const under = (j) => (j ? map.ys[j - 1] + gap : 0);
     for (let i = 0; i < map.xs.length; i++) for (let j = 0; j < ny; j++) {
       c.fillStyle = bench.ramp((shares[i * ny + j] - low) / (high - low));
-      c.fillRect(left(i), y(map.ys[j] + 1), right(i) - left(i) + 0.6, y(under(j)) - y(map.ys[j] + 1) + 0.6);
+      c.fillRect(left(i), y(map.ys[j] + gap), right(i) - left(i) + 0.6, y(under(j)) - y(map.ys[j] + gap) + 0.6);
     }
     this.levels(map, low, high, { left, right, under, y });
     for (const value of ticksTo(this.end)) this.write(thousands(value), this.x(value), b + 12);
-    for (const value of ticksTo(map.ys.at(-1))) this.write(thousands(value), l - 7, y(value + 0.5), "right");
+    for (const value of ticksTo(map.ys.at(-1))) this.write(thousands(value), l - 7, y(value + gap / 2), "right");
     this.write(data.axisName, (l + r) / 2, b + 28);
     c.save(); c.translate(11, (t + b) / 2); c.rotate(-Math.PI / 2); this.write(map.yName, 0, 0); c.restore();
     this.cursors(map, y);
@@ -216,13 +218,13 @@ class ContourChart extends Chart {
     const { bench, c } = this, { data } = bench, { l, r } = this.area, now = bench.values[map.x], up = bench.values[map.y], ghost = bench.ghost;
     if (ghost && ghost[map.x] !== undefined && ghost[map.x] !== null) {
       this.cursor(ghost[map.x], 0, true);
-      if (ghost[map.y] !== undefined) this.stroke([[l, y(ghost[map.y] + 0.5)], [r, y(ghost[map.y] + 0.5)]], "ink", 1, [3, 3]);
+      if (ghost[map.y] !== undefined) this.stroke([[l, y(ghost[map.y] + this.gap / 2)], [r, y(ghost[map.y] + this.gap / 2)]], "ink", 1, [3, 3]);
     }
     if (now === null || now === undefined) return;
     const x = this.cursor(now, 0, false);
     if (up === null || up === undefined || up > map.ys.at(-1)) return;
-    this.stroke([[l, y(up + 0.5)], [r, y(up + 0.5)]], "ink", 1, [3, 3]);
-    c.beginPath(); c.arc(x, y(up + 0.5), 6, 0, 6.2832); c.fillStyle = this.tone("paper"); c.fill(); c.strokeStyle = this.tone("ink"); c.lineWidth = 3; c.stroke();
+    this.stroke([[l, y(up + this.gap / 2)], [r, y(up + this.gap / 2)]], "ink", 1, [3, 3]);
+    c.beginPath(); c.arc(x, y(up + this.gap / 2), 6, 0, 6.2832); c.fillStyle = this.tone("paper"); c.fill(); c.strokeStyle = this.tone("ink"); c.lineWidth = 3; c.stroke();
     this.cross = { x: now, y: up, certified: this.cell(now, up), proven: bench.proven() };
     this.canvas.setAttribute("aria-description", `${some(now, data.axisOne, data.axisName)}, ${thousands(up)} ${map.yName}: ${this.cross.proven === null ? "not known yet" : `at least ${shareDown(this.cross.proven, map.asked)}, proven`}. Arrow keys move it.`);
   }
@@ -243,7 +245,7 @@ class ContourChart extends Chart {
         if (k === map.xs.length - 1) continue;
         if (!points.length && j) points.push([this.area.r, y(under(j))]);
         const x = k < 0 ? this.area.l : right(k);
-        points.push([x, y(under(j))], [x, y(map.ys[j] + 1)]);
+        points.push([x, y(under(j))], [x, y(map.ys[j] + this.gap)]);
         if (k < 0) { points.pop(); break; }
       }
       if (points.length < 2) continue;
@@ -252,7 +254,8 @@ class ContourChart extends Chart {
       if (spot) { taken.push(spot); this.write(`${Math.round(100 * level)} %`, spot[0] + 4, spot[1] - 7, "left", "ink", 700); }
     }
   }
-  at(px, py) { const { t, b } = this.area, map = this.bench.area; return { [map.x]: this.valueAt(px), [map.y]: Math.max(0, Math.min(map.ys.at(-1), Math.floor(((b - py) / (b - t)) * this.top))) }; }
+  at(px, py) { const { t, b } = this.area, map = this.bench.area; return { [map.x]: this.valueAt(px), [map.y]: this.up(((b - py) / (b - t)) * this.top) }; }
+  up(value) { const map = this.bench.area; return Math.max(0, Math.min(map.ys.at(-1), this.gap ? Math.floor(value) : tidy(Math.round(value / map.yUnit) * map.yUnit))); }
   take(px, py, done) { if (this.bench.area) this.bench.move(this.at(px, py), done); }
   over(px, py) {
     const { bench } = this, { area: map, data } = bench;
@@ -265,7 +268,7 @@ class ContourChart extends Chart {
   key(key) {
     const { bench } = this, map = bench.area, by = { ArrowRight: [1, 0], ArrowLeft: [-1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[key];
     if (!by || !map) return false;
-    const next = (name, step, end) => Math.max(0, Math.min(end, (bench.values[name] ?? end) + step));
+    const next = (name, step, end) => tidy(Math.max(0, Math.min(end, (bench.values[name] ?? end) + step * (name === map.x ? map.xUnit : map.yUnit))));
     bench.move({ ...(by[0] ? { [map.x]: next(map.x, by[0], this.end) } : {}), ...(by[1] ? { [map.y]: next(map.y, by[1], map.ys.at(-1)) } : {}) }, true);
     return true;
   }

@@ -72,6 +72,8 @@ function outline(name, x, y, r) {
 // Written out: the browser's own way first reads its tables of languages, which takes longer than the list it is for.
 const thousands = (number) => { const [whole, part] = String(number).split("."); return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : ""); };
 const some = (number, one, many) => `${thousands(number)} ${number === 1 ? one : many}`;
+// A length in an attack, and one short enough for a mark.
+const length = (value) => thousands(Number(value.toPrecision(3))), short = (value) => String(Number(value.toPrecision(2))).replace(/^0\./, ".");
 // Whole numbers as they are; fractions exist in the relaxed adversary only and get as many digits as a mark has room for.
 const amount = (value) => (Number.isInteger(value) ? thousands(value) : value >= 9.95 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value >= 0.0095 ? value.toFixed(2) : "<.01");
 
@@ -108,7 +110,8 @@ class Attack {
     this.margin = decode(data.margin, Int16Array);
     this.broken = data.broken ? decode(data.broken, Float64Array) : null;
     this.received = decode(data.received, Float64Array);
-    this.needed = decode(data.needed, Uint32Array);
+    this.needed = decode(data.needed, Float64Array);
+    this.step = data.step ?? 0;  // what a step of the margin is: a distance, or 0 for one flip
     // By flips of which types each target is lost, one bit per type: the engine's word, not worked out here.
     this.uses = decode(data.uses, Uint8Array);
     this.slot = new Int32Array(graph.n).fill(-1);
@@ -133,6 +136,8 @@ class Attack {
       }
       if (!this.isEdge(s)) this.siteOf.set(this.ends[2 * s], s);
     }
+    // Lengths have no number of their own: the longest move counts like 16 flips, and areas are as squares.
+    if (this.step) { const most = Math.max(...this.flips); this.flips = this.flips.map((here, s) => (this.isEdge(s) ? here : Math.max(1.01, 16 * (here / most) ** 2))); }
     this.lost = [];
     this.counts = new Array(6).fill(0);
     if (!this.state.length) this.state = new Uint8Array(graph.n);
@@ -182,7 +187,8 @@ class Attack {
     const parts = [];
     this.kinds.forEach((kind, k) => {
       const got = this.received[this.kinds.length * t + k], need = this.needed[this.kinds.length * t + k];
-      if (this.kinds.length === 1 || need > 0) parts.push(`${tell(amount(got), amount(need), got >= need)}${this.kinds.length > 1 ? ` ${kind.short}` : ""}`);
+      const text = kind.lengths ? length : amount;
+      if (this.kinds.length === 1 || need > 0) parts.push(`${tell(text(got), text(need), got >= need)}${this.kinds.length > 1 ? ` ${kind.short}` : ""}`);
     });
     return parts.join(", ");
   }
@@ -190,9 +196,9 @@ class Attack {
   ratioOf(node) { return this.exchange(node, (got, need, enough) => `${got} ${enough ? "≥" : "<"} ${need}`); }
   // What is spent at a site: −3 deletions, +2 additions; both where it is both.
   signed(s) {
-    let more = 0, less = 0;
-    for (const { type, label } of this.kinds) { const here = this.amounts[this.width * s + type]; if (label.includes("deletion")) less += here; else more += here; }
-    return [more ? `+${amount(more)}` : "", less ? `−${amount(less)}` : ""].filter(Boolean).join(" ");
+    let more = 0, less = 0, moved = 0;
+    for (const { type, label, lengths } of this.kinds) { const here = this.amounts[this.width * s + type]; if (lengths) moved += here; else if (label.includes("deletion")) less += here; else more += here; }
+    return [moved ? short(moved) : "", more ? `+${amount(more)}` : "", less ? `−${amount(less)}` : ""].filter(Boolean).join(" ");
   }
   // Of several combinations that a lost target was reached by one is told; types that only others are made of.
   otherWays(node) {
@@ -200,12 +206,15 @@ class Attack {
     if (t < 0 || this.relaxed) return "";
     return this.kinds.filter((kind, k) => (this.uses[t] >> kind.type) & 1 && !this.needed[this.kinds.length * t + k]).map((kind) => kind.label).join(" and ");
   }
-  // How many flips a lost target received beyond the combination that is told.
+  // What a lost target received beyond the combination that is told.
   surplus(node) {
     const t = this.slot[node];
-    if (this.state[node] !== LOST || this.relaxed) return 0;
-    return this.kinds.reduce((sum, _, k) => { const at = this.kinds.length * t + k; return sum + (this.needed[at] ? this.received[at] - this.needed[at] : 0); }, 0);
+    if (this.state[node] !== LOST || this.relaxed) return "";
+    let flips = 0, moved = 0;
+    this.kinds.forEach((kind, k) => { const at = this.kinds.length * t + k, more = this.needed[at] ? this.received[at] - this.needed[at] : 0; if (kind.lengths) moved += more; else flips += more; });
+    return [moved > 0 ? length(moved) : "", flips > 0 ? some(flips, "flip", "flips") : ""].filter(Boolean).join(" and ");
   }
+  further(margin) { return this.step ? `a further distance of ${length(margin * this.step)}` : some(margin, "further flip", "further flips"); }
   // Whose field a site lies in and what becomes of them: losses in an attack, fractions in the relaxed adversary.
   story(s) {
     const where = `in the field of ${some(this.reach[s], "label", "labels")}`, number = this.breaks[s];
@@ -216,6 +225,6 @@ class Attack {
   }
   spent(s, separator = ", ") {
     return this.kinds.map((kind) => [this.amounts[this.width * s + kind.type], kind]).filter(([value]) => value > 0)
-      .map(([value, kind]) => `${amount(value)} ${value === 1 ? kind.one : kind.label}`).join(separator);
+      .map(([value, kind]) => (kind.lengths ? `a distance of ${length(value)}` : `${amount(value)} ${value === 1 ? kind.one : kind.label}`)).join(separator);
   }
 }

@@ -203,6 +203,8 @@ def map_data(view: View, version: str, found: Surface, now: Certificate | None) 
         "x": found.x,
         "y": found.y,
         "yName": axis_label(found.y) if found.y != "sigma" else "attacker nodes σ",
+        "xUnit": float(unit_of(view.instance, found.x)),
+        "yUnit": float(unit_of(view.instance, found.y)),
         "xs": found.x_values.tolist(),
         "ys": found.y_values.tolist(),
         "certified": certified.ravel().tolist(),

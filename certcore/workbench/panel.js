@@ -8,7 +8,6 @@ const FADED = 0.25;
 // How dark the shade is that selected nodes stand on.
 const SELECTED = 0.22;
 // From this radius on the shapes of nodes can be told apart.
-const SHAPED = 2.9;
 // So many edges are drawn at once; more come in parts.
 const BREATH = 60000;
 

@@ -131,7 +131,8 @@ class Stage {
     const first = looks.length, steps = Math.min(most, 11);
     for (let k = 0; k < steps; k++) add("", mix(this.marginScale(), steps > 1 ? k / (steps - 1) : 0), "circle", 1.15, 1);
     const never = add("no number of these flips", this.tones.uncounted, "diamond", 1, 0.9);
-    looks.bar = { low: "1", high: most === 40 ? "40 or more" : String(most), next: 0 };
+    const text = (steps) => (attack.step ? length(steps * attack.step) : String(steps));
+    looks.bar = { low: text(1), high: text(most) + (most === 40 ? " or more" : ""), next: 0 };
     for (let i = 0; i < n; i++) {
       const m = attack.margin[i], state = attack.state[i];
       if (m === 1 && state !== NOT_A_TARGET && state !== BEFORE && state !== LOST) looks.bar.next++;
@@ -233,10 +234,10 @@ class Stage {
     const lines = [this.nodeName(at.node), this.stateName(attack, at.node)], share = attack.shareOf(at.node), margin = attack.margin[at.node];
     if (attack.relaxed && attack.broken[at.node] > 0 && attack.state[at.node] !== BEFORE) lines.push(`counted by the fraction ${attack.broken[at.node].toPrecision(4)}`);
     if (share && attack.state[at.node] !== BEFORE) lines.push(share);
-    if (margin > 0) lines.push(`${some(margin, "further flip", "further flips")} can leave it uncertified`);
+    if (margin > 0) lines.push(`${attack.further(margin)} can leave it uncertified`);
     if (this.graph.label && this.graph.classes) lines.push(`predicted: ${this.graph.classes[this.graph.label[at.node]] ?? this.graph.label[at.node]}`);
     const control = attack.controlled.indexOf(at.node);
-    if (control >= 0) lines.push(attack.share[control] < 1 ? `controlled by the attacker (share ${attack.share[control].toPrecision(3)}); spends nothing here` : "controlled by the attacker; spends no attribute flips here");
+    if (control >= 0) lines.push(attack.share[control] < 1 ? `controlled by the attacker (share ${attack.share[control].toPrecision(3)}); spends nothing here` : "controlled by the attacker; spends nothing here");
     if (attack.protected.includes(at.node)) lines.push("protected");
     return lines.join("\n");
   }

@@ -57,8 +57,10 @@ except cc.InputError as error:
 print(instance)  # <Instance 12 nodes, 12 edges, 5 attributes; 2 layers, degrees; grid; 12 targets>
 
 # %% ModelAttack
+import torch
 from torch_geometric.nn import GCN
 
+torch.manual_seed(0)
 model, data = GCN(5, 4, 2, 3), (ring.attributes, ring.adjacency)
 mine = cc.smooth(model, data, attr_add=0.01, attr_del=0.3, samples=500)
 found = cc.attack(model, data, mine, attr_del=3, samples=500, nested=True)

@@ -408,9 +408,9 @@ def map_attacks(view: View, x: str, y: str, ends: tuple[int, int], relaxation: R
     xs, ys = map_stages(ends)[0]
     near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
 
-    def run(job: Job) -> list[tuple[int, int, int]]:
+    def run(job: Job) -> list[tuple[float, float, int]]:
         cells = [(xs[i], ys[j]) for i, j in around((xs, ys), near)]
-        found: list[tuple[int, int, int]] = []
+        found: list[tuple[float, float, int]] = []
         told = 0.0
         for one in attacks_over(session(view.instance), fixed, x, y, cells, relaxation=kind, cancel=job.cancel):
             found.append(one)

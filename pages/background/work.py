@@ -6,6 +6,7 @@ import atexit
 import sys
 import time
 from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec
@@ -159,7 +160,8 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
     """One line that says how the work stands; it is always there, so that nothing jumps."""
     with st.container(key=f"work_{work.slot}"):
         if work.running:
-            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            whole = st.empty()
+            with whole.container(horizontal=True, vertical_alignment="center", gap="small"):
                 place = st.empty()
                 st.button(
                     "Cancel",
@@ -170,7 +172,9 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
                     icon=":material/close:",
                     help="Stop this work. What has been proven by then stays.",
                 )
-            _watching()[work.slot] = (place, preview)
+            _watching()[work.slot] = _Line(place, preview, whole)
+            if st.session_state.get("_inside"):
+                st.session_state["_hold"].add(work.slot)
             if not _drawing():  # a drawer that is drawn by itself
                 watch()
         elif work.error:
@@ -190,17 +194,24 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
             st.markdown(done)
 
 
-def shares(waits: list[tuple[str, Work]], places: Iterable[str]) -> dict[str, float | None]:
-    """How far the work is that each place waits for; None where nothing is under way."""
+def shares(waits: list[tuple[str, Work]], places: Iterable[str], *, seen: bool = False) -> dict[str, float | None]:
+    """How far the work is that each place waits for; None where nothing is under way.
+
+    What has ended is under way until the page has `seen` it.
+    """
     found: dict[str, float | None] = dict.fromkeys(places)
     for place, task in reversed(waits):  # of several at one place the first is what is waited for most
-        found[place] = 0.08 if task.job is None or task.job.share is None else max(0.08, task.job.share)
+        if task.job is not None and not (seen and task.job.finished.is_set()):
+            found[place] = max(0.08, task.job.share or 0)
     return found
 
 
-def watch_all(waits: list[tuple[str, Work]]) -> None:
-    """Run the page again when any of this work has something new to see."""
-    _watching().update({task.slot: (None, "") for _, task in waits if task.slot not in _watching()})
+def watch_all(waits: list[tuple[str, Work]], tell: Callable[[], Any] | None = None) -> None:
+    """Run the page again when any of this work has something new to see; `tell` is called at each look."""
+    for _, task in waits:
+        _watching().setdefault(task.slot, _Line())
+    if waits and tell is not None:
+        _watching()[waits[0][1].slot].tell = tell
 
 
 def first_look() -> bool:
@@ -208,13 +219,30 @@ def first_look() -> bool:
     first = not st.session_state.get("_arrived")
     if first:
         st.session_state["_arrived"] = True
-        _watching()[_GREETING] = (None, "")
+        _watching()[_GREETING] = _Line()
     return first
 
 
-def _watching() -> dict[str, tuple[Any, str]]:
-    """The slots that the page waits for, each with the place of its line, if it has one, and what is known already."""
-    found: dict[str, tuple[Any, str]] = st.session_state.setdefault("_watching", {})
+@dataclass
+class _Line:
+    """Where it is said how a piece of work stands, if anywhere, and what is known already."""
+
+    place: Any = None
+    preview: str = ""
+    whole: Any = None
+    """The place together with the button beside it."""
+    tell: Callable[[], Any] | None = None
+
+    def draw(self, job: Job, held: bool) -> None:
+        if self.place is not None and held and job.finished.is_set():
+            self.whole.markdown(":material/check: Ready; it appears when you close what is open at the right.")
+        elif self.place is not None:
+            self.place.markdown(_how_far(job) + (f" · {self.preview}" if self.preview else ""), width="content")
+
+
+def _watching() -> dict[str, _Line]:
+    """The slots that the page waits for, each with its line."""
+    found: dict[str, _Line] = st.session_state.setdefault("_watching", {})
     return found
 
 
@@ -224,10 +252,18 @@ def start() -> None:
     st.session_state.pop("_hold", None)
 
 
-def hold() -> None:
-    """Do not run the page again by itself until it is drawn anew: what is being exported stays as it is, and a drawer
-    that a run has not reached yet would close."""
-    st.session_state["_hold"] = True
+@contextmanager
+def drawer(steady: bool = True) -> Iterator[None]:
+    """What is drawn inside stays as it is: only work that it waits for itself runs the page again before it is closed.
+
+    Streamlit takes a drawer away at the beginning of each run of the page, until the run reaches it.
+    """
+    if steady:
+        st.session_state["_hold"], st.session_state["_inside"] = set(), True
+    try:
+        yield
+    finally:
+        st.session_state["_inside"] = False
 
 
 def watch() -> None:
@@ -238,25 +274,29 @@ def watch() -> None:
         st.fragment(_poll, run_every=_interval(first))(slots)
 
 
-def _poll(slots: dict[str, tuple[Any, str]]) -> None:
+def _poll(slots: dict[str, _Line]) -> None:
     """Look at all work of the page, and run it again when there is something new to see."""
     seen = st.session_state.setdefault("_seen", {})
-    news = _GREETING in slots and seen.get(_GREETING, False)
+    hold: set[str] | None = st.session_state.get("_hold")
+    news = hold is None and _GREETING in slots and seen.get(_GREETING, False)
     seen[_GREETING] = True
-    for slot, (place, preview) in slots.items():
+    for slot, line in slots.items():
         job: Job | None = st.session_state.get("_jobs", {}).get(slot)
         if job is None:
             continue
         job.touched = time.monotonic()
         _keep_cancelled(slot, job)
-        grown = not _drawing() and job.partial is not None and seen.get(slot) is not job.partial
+        grown = hold is None and not _drawing() and job.partial is not None and seen.get(slot) is not job.partial
         if grown:
             seen[slot] = job.partial
-        news |= job.finished.is_set() or grown
-        if place is not None:
-            place.markdown(_how_far(job) + (f" · {preview}" if preview else ""), width="content")
-    if news and not st.session_state.get("_hold"):
+        held = hold is not None and slot not in hold
+        news |= grown or (job.finished.is_set() and not held)
+        line.draw(job, held)
+    if news:
         st.rerun()
+    for line in slots.values():
+        if line.tell is not None:
+            line.tell()
 
 
 def _how_far(job: Job) -> str:

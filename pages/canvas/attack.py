@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TABLE, TYPES
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name, node_name
 from certcore.result.attack_effects import Reach
@@ -35,7 +35,7 @@ def sites_table(instance: Instance, result: Certificate, found: Reach, *, relaxe
     if found.is_edge.any():
         columns["other end"] = pd.Series(other).astype("Int64").mask(other < 0)
     for k in _in_play(result):
-        columns[LABELS[TYPES[k]]] = found.amounts[:, k] if relaxed else found.amounts[:, k].astype(np.int64)
+        columns[LABELS[TYPES[k]]] = _amounts(found.amounts[:, k], k, relaxed)
     if not relaxed:
         columns["labels it helps to break"] = found.breaks()
     columns["targets in reach"] = found.reaches()
@@ -59,15 +59,19 @@ def lost_table(instance: Instance, result: Certificate, found: Reach, *, relaxed
     if relaxed:
         columns["fraction counted"] = found.broken[chosen]
     for k in _in_play(result):
-        received = found.received[chosen, k]
-        columns[f"received {SHORT[TYPES[k]]}"] = received if relaxed else received.astype(np.int64)
-        columns[f"needed {SHORT[TYPES[k]]}"] = found.needed[chosen, k]
+        columns[f"received {SHORT[TYPES[k]]}"] = _amounts(found.received[chosen, k], k, relaxed)
+        columns[f"needed {SHORT[TYPES[k]]}"] = _amounts(found.needed[chosen, k], k, False)
     columns["sites in its field"] = (
         np.full(len(chosen), len(found.ends))
         if found.inside is None
         else np.asarray(found.inside.sum(axis=0)).ravel()[chosen]
     )
     return pd.DataFrame(columns)
+
+
+def _amounts(values: np.ndarray, kind: int, relaxed: bool) -> np.ndarray:
+    """Flips of an attack are integers; lengths and what the relaxed adversary spends are not."""
+    return values if relaxed or TABLE[kind].lengths else values.astype(np.int64)
 
 
 def _in_play(result: Certificate) -> list[int]:

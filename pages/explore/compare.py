@@ -11,7 +11,7 @@ import streamlit as st
 from certcore import figures, messages
 from certcore.common.errors import InputError
 from certcore.common.rounding import rounded_down, share_down
-from certcore.domain.perturbations import FLIPS, LABELS, TYPES
+from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.figures.kinds.compare import CompareFigure
 from certcore.figures.style import axis_label
@@ -356,7 +356,7 @@ def _table(found: Compared, entries: list[figures.CompareEntry], figure: Compare
 def _changed(found: Compared) -> list[str]:
     """Of each how many labels the largest stored attack on the model changes at the sliders' position."""
     told = []
-    here = {name: getattr(found.view.threat, name) for name in (*FLIPS, "sigma")}
+    here = {name: getattr(found.view.threat, name) for name in (*TYPES, "sigma")}
     for (name, instance), member in zip(found.instances.items(), found.family):
         try:
             attack = largest(bundles.attacks(name, instance), instance, member.threat.replace(**here))

@@ -90,6 +90,8 @@ class Charts:
     worth: dict[str, Any] | None = None
     model: Along | None = None
     """Attacks on the model as the budget grows; None where none is stored or they are still being read."""
+    on_ballots: FoundAttack | None = None
+    """Ballots: the attack of the present certificate changes labels in fact."""
     stale: dict[str, str] = field(default_factory=dict)
     shelves: dict[str, str] = field(default_factory=dict)
     """What the answer is shown with: its attack, curve and map, by their keys."""
@@ -97,7 +99,7 @@ class Charts:
     def changed(self, view: View) -> FoundAttack | None:
         """The largest attack on the model within the present budgets."""
         here = sweeps.position(view.threat, self.axis)
-        return None if self.model is None else self.model.at(None if here is None else int(here))
+        return self.on_ballots if self.model is None else self.model.at(here)
 
     def known(self, view: View) -> int:
         """How many targets the best attack found along the curve, within the present budget, leaves uncertified."""
@@ -134,16 +136,21 @@ def draw(
 
     @st.dialog(TITLES[name], width="medium", position="right", on_dismiss=_closed)
     def content() -> None:
-        if name == "proven":
-            headline.panel(view, result, fresh, charts.changed(view))
-        elif name == "all" and pictures:
-            _tables(view, pictures[0])
-        elif name == "film" and charts.frames is not None:
-            _film(view, charts, small)
-        elif (shown := _figures(view, name, pictures, charts)) and shown[0] is not None:
-            exports.choices(shown[0], name.removeprefix("export_"), is_dark(), beside=shown[1])
-        else:
-            st.caption("There is nothing here yet; it appears when its first numbers are computed.")
+        shown = _figures(view, name, pictures, charts)
+        ready = {"proven": fresh, "all": bool(pictures), "film": charts.frames is not None}.get(
+            name, shown[0] is not None
+        )
+        with work.drawer(ready):
+            if name == "proven":
+                headline.panel(view, result, fresh, charts.changed(view))
+            elif not ready:
+                st.caption("There is nothing here yet; it appears when its first numbers are computed.")
+            elif name == "all":
+                _tables(view, pictures[0])
+            elif name == "film":
+                _film(view, charts, small)
+            else:
+                exports.choices(shown[0], name.removeprefix("export_"), is_dark(), beside=shown[1])
 
     content()
 
@@ -232,18 +239,18 @@ def _tables(view: View, picture: Picture) -> None:
     """Where the flips are spent, which labels are lost, what was selected, and what to protect."""
     result, found, relaxed = picture.result, picture.found, picture.relaxed
     selected_nodes(view, result, state.parse_nodes(st.session_state["marked"], view.instance.graph.n_nodes).tolist())
-    st.subheader("Where the flips are spent", anchor=False)
+    st.subheader("Where the attacker changes something", anchor=False)
     sites = attack.sites_table(view.instance, result, found, relaxed=relaxed)
     st.caption(f"{count(len(sites))} places. Select a row to find it in the picture.")
     told = "how many targets it reaches" if relaxed else "how many certificates it helps take"
-    _table(sites, "sites", f"One row per site: the flips spent there and {told}.")
+    _table(sites, "sites", f"One row per site: what is spent there and {told}.")
     st.subheader("Which labels the bound counts" if relaxed else "Which labels lose their certificate", anchor=False)
     lost = attack.lost_table(view.instance, result, found, relaxed=relaxed)
     uncertified = int((result.states(view.instance.base.fronts()) == TargetState.BEFORE).sum())
     who = "that the relaxed adversary counts, by fractions" if relaxed else "that lose their certificate"
     st.caption(
-        f"{count(len(lost))} targets {who}, what each received and needed. A flip counts in every field it lies in: "
-        f"one can receive more than it needs. {count(uncertified)} more had none before the attack."
+        f"{count(len(lost))} targets {who}, what each received and needed. What is spent counts in every field it "
+        f"lies in: one can receive more than it needs. {count(uncertified)} more had none before the attack."
     )
     row = "counted" if relaxed else "lost"
     _table(lost, "lost", f"One row per {row} label: what its field received and what its certificate needed.")

@@ -14,6 +14,7 @@ from certcore.figures.style import STATES
 from certcore.messages import short
 from certcore.messages.model_attack import untried
 from certcore.model_attack.along import Along
+from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import FoundAttack
 from certcore.result.attack_effects import reach
 from certcore.result.certificate import Certificate
@@ -43,7 +44,9 @@ PICTURE = True
 FIRST_PATIENCE = 0.25
 #: States in the address; their former names still open what they meant.
 CHOICES = [member.name.lower() for member in TargetState]
-COLOURS = {"state": "what happens", "margin": "flips away", "class": "class", "correct": "right or wrong"}
+#: The views on whose edges progress is shown.
+PLACES = ("answer", "stage", "curve", "contour")
+COLOURS = {"state": "what happens", "margin": "how far away", "class": "class", "correct": "right or wrong"}
 SHOW = {
     "attack": "Attack found",
     "model": "Attack on the model",
@@ -92,6 +95,16 @@ class Now:
         if task is not None and task.running:
             self.waits.append((where, task))
 
+    @property
+    def told(self) -> str:
+        """What is waited for, as a name that news about it bear."""
+        return repr([(where, task.slot, task.job and task.job.created) for where, task in self.waits])
+
+    def tell(self) -> None:
+        """How far everything is by now, also while an open drawer keeps the page from running again."""
+        shares = work.shares(self.waits, PLACES, seen=True)
+        canvas.put("progress", {"key": f"{self.told}{shares}", "waits": self.told, "shares": shares})
+
 
 def draw(view: View) -> None:
     """The whole screen."""
@@ -107,7 +120,8 @@ def draw(view: View) -> None:
     chosen, marked = _chosen(view)
     version = graph_data(view.instance)["version"]
     model = _on_the_model(view, now, axis)
-    charts = drawers.Charts(axis=axis, end=end, model=model)
+    known = changed_by_ballots(view.instance, now.result) if now.fresh and now.result is not None else None
+    charts = drawers.Charts(axis=axis, end=end, model=model, on_ballots=known)
     pictures, stale = _pictures(view, now, charts.changed(view))
     if not first:
         charts = _charts(view, now, charts, version)
@@ -128,7 +142,8 @@ def draw(view: View) -> None:
         "adversary": st.session_state["adversary"] if model is not None else "",
         "shelves": charts.shelves,
         "stale": {"graph": "", "curve": "", "map": ""} | stale,
-        "progress": work.shares(now.waits, ("answer", "stage", "curve", "contour")),
+        "progress": work.shares(now.waits, PLACES),
+        "waits": now.told,
     }
     axes = {name: film.AXES[name].capitalize() for name in [*state.covered(view.instance), "sigma"]}
     axes = {axis: film.AXES[axis].capitalize()} | axes
@@ -138,7 +153,7 @@ def draw(view: View) -> None:
     _more(view, now.result)
     _act(view, event)
     drawers.draw(view, now.result, now.fresh, pictures, charts, small)
-    work.watch_all(now.waits)
+    work.watch_all(now.waits, now.tell)
 
 
 def _answer(view: View, patience: float) -> Now:

@@ -6,10 +6,11 @@ import numpy as np
 import streamlit as st
 
 from certcore import figures, messages
-from certcore.common.exact import confidence_text
+from certcore.common.exact import confidence_text, decimal_text
 from certcore.common.rounding import share_down
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import FLIPS, LABELS, TYPES
+from certcore.domain.scale import shown
 from certcore.instance.instance import Instance
 
 from ..messages.text import budget_words, count, markdown, samples
@@ -27,9 +28,9 @@ OWN: dict[str, state.Control] = {
 
 def draw(view: View) -> None:
     _kind(view.instance)
-    shown = messages.ballots_of(view.instance)
-    if shown is not None:
-        ballots.draw(view, shown)
+    by_ballots = messages.ballots_of(view.instance)
+    if by_ballots is not None:
+        ballots.draw(view, by_ballots)
     left, right = st.columns(2, gap="large")
     with left:
         _map(view)
@@ -71,8 +72,11 @@ def _kind(instance: Instance) -> None:
         )
     theta = facts.get("theta")
     if theta is not None:
-        noise = " · ".join(f"{LABELS[name]} {markdown(value)}" for name, value in zip(FLIPS, theta))
-        st.caption(f"Flip probabilities θ: {noise}. Rule: {markdown(facts.get('rule', 'binary'))}.")
+        noise = " · ".join(f"{LABELS[name]} {markdown(value)}" for name, value in zip(FLIPS, theta) if value != "0")
+        scale, told = instance.scale, [f"Flip probabilities θ: {noise or 'all 0'}."]
+        if scale is not None:
+            told.insert(0, f"Standard deviation of the noise on attributes: {decimal_text(scale.std)}.")
+        st.caption(" ".join([*told, f"Rule: {markdown(facts.get('rule', 'binary'))}."]))
 
 
 def _map(view: View) -> None:
@@ -98,7 +102,8 @@ def _map(view: View) -> None:
     )
     second = None if y == "none" else y
     fronts, again = view.instance.base.fronts(), exports.spec(view, "base", x=x, y=second)
-    charts.show(figures.base_figure(fronts, x, second, nodes=view.targets, spec=again), key="base_map", height=380)
+    shares = figures.base_figure(fronts, x, second, nodes=view.targets, scale=view.instance.scale, spec=again)
+    charts.show(shares, key="base_map", height=380)
 
 
 def _votes(view: View) -> None:
@@ -127,7 +132,8 @@ def _fronts(view: View) -> None:
             # A flip of a type that is not covered is never certified: no news.
             points = points[points[:, [k for k, name in enumerate(TYPES) if name not in axes]].sum(axis=1) == 0]
             zero = len(points) and not points.sum(axis=1).all()
-            text = "at budget 0" if zero else " · ".join(budget_words(tuple(p)) for p in points[:4].tolist()) or "never"
+            told = shown(view.instance.scale, points[:4]).tolist()
+            text = "at budget 0" if zero else " · ".join(budget_words(tuple(p)) for p in told) or "never"
             text = text.replace("attribute ", "").replace("edge ", "") if one_kind else text
             more = f" (+{len(points) - 4} more)" if len(points) > 4 else ""
             rows.append({"targets": int(sizes[front]), "uncertified from": text + more})

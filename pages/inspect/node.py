@@ -10,7 +10,8 @@ import streamlit as st
 
 from certcore import figures, messages
 from certcore.domain.graph import Graph
-from certcore.domain.perturbations import LABELS
+from certcore.domain.perturbations import LABELS, node_types
+from certcore.domain.scale import shown
 from certcore.figures.kinds.front import two_axes
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name, node_name
@@ -20,7 +21,7 @@ from certcore.result.certificate import Certificate
 from certcore.result.influence import influence
 from certcore.result.states import TargetState
 
-from ..messages.text import count, markdown, plain
+from ..messages.text import count, length, markdown, plain
 from ..parts import charts, exports, headline, neighbourhood, why
 from ..parts.search import search
 from ..state import controls, menu, state
@@ -136,7 +137,8 @@ def _around(instance: Instance, result: Certificate, node: int) -> None:
     page = neighbourhood.html(instance, near, marks, dark=charts.is_dark(), height=400)
     st.iframe(page, height=410, alt=f"Neighbourhood of {plain(node_name(instance, node))}: {len(near.nodes)} nodes")
     spent = marks.spent[:, near.nodes]
-    legend = ["ring with a number: flips spent there"] if spent[:2].any() else []
+    told = "how far it is moved" if marks.step else "flips spent there"
+    legend = [f"ring with a number: {told}"] if spent[list(node_types())].any() else []
     legend += [":orange[■] loses its certificate"] if (marks.states[near.nodes] == TargetState.LOST).any() else []
     legend += ["dashed: deleted edge"] if len(marks.deleted) else []
     legend += ["thick: added edge"] if len(marks.added) else []
@@ -153,8 +155,9 @@ def _around(instance: Instance, result: Certificate, node: int) -> None:
     with st.container(horizontal=True, vertical_alignment="center"):
         st.markdown("Other hit nodes around it:", width="content")
         for other in others[:8].tolist():
-            name = f"{markdown(node_name(instance, other))} ({count(marks.spent[:, other].sum())})"
-            if st.button(name, key=f"open_{other}", type="tertiary", help="Flips spent there; opens this node."):
+            amount = marks.spent[:, other].sum()
+            name = f"{markdown(node_name(instance, other))} ({length(amount) if marks.step else count(amount)})"
+            if st.button(name, key=f"open_{other}", type="tertiary", help="What is spent there; opens this node."):
                 menu.go("node", node=other)
 
 
@@ -165,11 +168,11 @@ def _front(view: View, result: Certificate, node: int, received: Sequence[float]
     x, y = two_axes(instance, view.threat)
     replayed = None if result.attack is None else attack_text(instance, result.threat, result.attack)
     figure = figures.front_figure(
-        instance.base.fronts().of_node(node),
+        shown(instance.scale, instance.base.fronts().of_node(node)),
         x,
         y,
         received=received,
-        budgets=view.threat.budgets,
+        budgets=shown(instance.scale, view.threat.budgets).tolist(),
         node=plain(node_name(instance, node)),
         spec=exports.spec(view, "front", threat=result.threat, node=node, x=x, y=y, attack=replayed),
     )

@@ -7,12 +7,13 @@ from typing import Any
 
 from certcore.common.rounding import percent_down
 from certcore.domain.perturbations import TABLE
-from certcore.messages.text import budget_words, count, listing, markdown, plain, samples
+from certcore.messages.text import budget_words, count, length, listing, markdown, plain, samples
 
 __all__ = [
     "SHORT",
     "budget_words",
     "count",
+    "length",
     "listing",
     "markdown",
     "markup",

@@ -10,7 +10,6 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from certcore import figures
-from certcore.figures.geometry import cell_edges
 from certcore.figures.kinds.contour import cell_hover
 
 from . import exports
@@ -68,9 +67,8 @@ def show(
     return _once(data[0] if data else None, key)
 
 
-def click_points(values: np.ndarray, log: bool, pieces: int = 32) -> tuple[np.ndarray, np.ndarray]:
+def click_points(edges: np.ndarray, log: bool, pieces: int = 32) -> tuple[np.ndarray, np.ndarray]:
     """Positions along one axis of a map that fill every cell evenly, and the number of the cell of each."""
-    edges = cell_edges(values, log)
     edges = np.log(edges) if log else edges
     widths = np.diff(edges)
     numbers = np.maximum(1, np.round(pieces * widths / widths.sum())).astype(int)
@@ -81,8 +79,9 @@ def click_points(values: np.ndarray, log: bool, pieces: int = 32) -> tuple[np.nd
 
 def _cells(figure: figures.ContourFigure) -> go.Scatter:
     """Invisible points all over the cells of a map: Plotly selects points, not cells."""
-    across, i = click_points(figure.x_values, figure.x_log)
-    up, j = click_points(figure.y_values, figure.y_log, 20)
+    xs, ys = figure.edges()
+    across, i = click_points(xs, figure.x_log)
+    up, j = click_points(ys, figure.y_log, 20)
     x, y = np.meshgrid(across, up, indexing="ij")
     column, row = (part.ravel() for part in np.meshgrid(i, j, indexing="ij"))
     data, hover = cell_hover(figure)

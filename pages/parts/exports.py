@@ -53,7 +53,8 @@ def menu(figure: Figure, key: str, dark: bool = False) -> None:
 
     @st.dialog("Export the figure", width="medium", position="right", on_dismiss=_closed)
     def drawer() -> None:
-        choices(figure, key, dark)
+        with work.drawer():
+            choices(figure, key, dark)
 
     drawer()
 
@@ -71,7 +72,6 @@ def choices(figure: Figure, key: str, dark: bool = False, *, beside: Figure | No
     from certcore.export.scripts import draw_command, has_command
     from certcore.export.vector import preview
 
-    work.hold()
     _catch_up(key)
     above = st.container(key="preview")
     style = _style(figure)

@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, LABELS, TYPES, node_types
+from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES, node_types
+from certcore.domain.scale import shown
 from certcore.figures.kinds import graph_nodes
 from certcore.figures.style import CLOSENESS, LOST_COLOUR, ORANGE, STATES, TYPE_COLOURS
 from certcore.instance.fields import Fields, fields_of
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name, node_name
-from certcore.result.attack_effects import NO_TARGET, margins
+from certcore.messages.text import flips, further
+from certcore.result.attack_effects import NO_TARGET, margins, step_of
 from certcore.result.certificate import Certificate
 from certcore.result.states import NOTHING, TargetState
 
@@ -113,6 +115,8 @@ class Marks:
     added: np.ndarray
     states: np.ndarray
     margin: np.ndarray
+    step: float = 0
+    """As in `Reach.step`: a margin is so many steps of a distance, or (0) of flips."""
 
 
 def marks_of(instance: Instance, result: Certificate) -> Marks:
@@ -123,7 +127,8 @@ def marks_of(instance: Instance, result: Certificate) -> Marks:
         return Marks(np.zeros((len(TYPES), n)), none, none, states, np.full(n, NO_TARGET))
     deleted = instance.graph.edges[np.asarray(attack.deleted) > NOTHING]
     added = np.asarray(attack.added, dtype=np.int64).reshape(-1, 2)
-    return Marks(attack.spent_at(instance.graph.edges), deleted, added, states, margins(instance, result))
+    spent, step = shown(instance.scale, attack.spent_at(instance.graph.edges).T).T, step_of(instance, result.threat)
+    return Marks(spent, deleted, added, states, margins(instance, result), step)
 
 
 def html(instance: Instance, near: Neighbourhood, marks: Marks, *, dark: bool, height: int) -> str:
@@ -167,16 +172,16 @@ def _paper(dark: bool) -> str:
 
 
 def _node(instance: Instance, near: Neighbourhood, node: int, hop: int, marks: Marks, dark: bool) -> dict[str, object]:
-    flips, state, margin = marks.spent[:, node], marks.states[node], int(marks.margin[node])
+    spent, state, margin = marks.spent[:, node], marks.states[node], int(marks.margin[node])
     # Edges that go or come are drawn as edges; the number in a ring is of attribute flips alone.
-    at_node = flips[list(node_types())]
+    at_node = spent[list(node_types())]
     here, name, ink = float(at_node.sum()), node_name(instance, node), "#E8ECF1" if dark else "#1B2430"
     lines = [name, f"{hop} hop{'' if hop == 1 else 's'} away" if hop else "the chosen node", str(state)]
     if instance.prediction is not None:
         lines.append(f"predicted: {class_name(instance, int(instance.prediction[node]))}")
-    lines += [f"{value:,.4g} {LABELS[k]}" for k, value in zip(TYPES, flips.tolist()) if value > NOTHING]
+    lines += [flips(value, k) for k, value in zip(TYPES, spent.tolist()) if value > NOTHING]
     if margin > 0:
-        lines.append(f"{margin:,} further flip{'' if margin == 1 else 's'} can leave it uncertified")
+        lines.append(f"{further(margin, marks.step)} can leave it uncertified")
     chosen, lost = node == near.node, state == TargetState.LOST
     if lost:
         colour = LOST_COLOUR
@@ -201,8 +206,8 @@ def _node(instance: Instance, near: Neighbourhood, node: int, hop: int, marks: M
         drawn |= {
             "label": " ",
             "name": name,
-            "flips": f"{here:,.0f}",
-            "radius": matters * (10 + 4 * min(here, 12) ** 0.5),
+            "flips": f"{here:.2g}" if marks.step else f"{here:,.0f}",
+            "radius": matters * (10 + 4 * (9 if marks.step else min(here, 12)) ** 0.5),
             "ring": TYPE_COLOURS[node_types()[int(at_node.argmax())]],
             "around": ORANGE if chosen else "",
             "ink": ink,

@@ -14,7 +14,7 @@ from certcore.base import ballots
 from certcore.base.ballots import BallotsBase
 from certcore.common.errors import SoundnessError
 from certcore.domain.perturbations import ADJ_ADD, INJECT
-from certcore.program.ballots import BallotsBuilder, Means
+from certcore.program.ballots import BallotsBuilder, Largest, Means
 from tests.ballots.enumeration import Counts, Violation, enumerate_graph
 
 Wrong = Callable[[pytest.MonkeyPatch], None]
@@ -84,6 +84,10 @@ def _without_new_nodes(right: Any, means: Means, amounts: np.ndarray, sigma: int
     return np.asarray(right(means, fewer, sigma))
 
 
+def _one_less(right: Any, largest: Largest, number: int) -> np.ndarray:
+    return np.asarray(right(largest, max(number - 1, 0)))
+
+
 def _share_of_unit(base: BallotsBase, right: np.ndarray) -> np.ndarray:
     return np.minimum(right, base._largest(lambda gain, gap: ballots._share(np.full(len(gain), ballots.UNIT), gap)))
 
@@ -115,6 +119,9 @@ MISTAKES: dict[str, Wrong] = {
     "a deletion seen at one end": _method(BallotsBuilder, "_senders", _one_end_only),
     "one added end at a node": _at_most_one(ADJ_ADD),
     "one edge from new nodes at a node": _at_most_one(INJECT),
+    "targets closed without one of the changes": _method(
+        Largest, "most", lambda right, one, n: right(one, max(n - 1, 0))
+    ),
     "targets closed without new nodes": _method(Means, "suffice", _without_new_nodes),
 }
 

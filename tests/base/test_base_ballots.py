@@ -114,8 +114,7 @@ _gap = BallotsBase.gap
 
 
 @pytest.mark.parametrize(
-    "mistake",
-    [_ties_kept, _one_rival, _control_as_cutting, _control_is_one, _half_a_gain, _rounded_down, _largest_gap],
+    "mistake", [_ties_kept, _one_rival, _control_as_cutting, _control_is_one, _half_a_gain, _rounded_down, _largest_gap]
 )
 def test_a_mistake_is_found(mistake: Callable[[pytest.MonkeyPatch], None], monkeypatch: pytest.MonkeyPatch) -> None:
     mistake(monkeypatch)

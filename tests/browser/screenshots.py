@@ -1,6 +1,7 @@
 """Pictures of every state of the dashboard, in small files: `python -m tests.browser.screenshots [--only NAME …]`.
 
-They are taken of the real dashboard on the embedded bundles, so numbers on them are those of the engine.
+They are taken of the real dashboard on the embedded bundles, so numbers on them are those of the engine. Each file also
+holds the text that was on the screen; `test_browser_screenshots.py` compares both with the screen of today.
 """
 
 from __future__ import annotations
@@ -18,6 +19,8 @@ from tests.browser.server import ROOT, browser, dashboard, settled
 CITESEER = "instance=citeseer-gcn-attr-s0&attr_del=10"
 #: Colours of a picture: enough for the marks, and a fifth of the size.
 COLOURS = 128
+#: Key of the text in the metadata of a picture.
+TEXT = "Description"
 
 
 @dataclass(frozen=True)
@@ -90,15 +93,30 @@ SHOTS = {
 }
 
 
-def small(png: bytes) -> bytes:
-    """The same picture in few colours."""
-    from PIL import Image
+#: All text on the screen, also inside of components.
+READ = """() => { const said = [document.body.innerText];
+  const walk = (root) => { for (const one of root.querySelectorAll("*")) if (one.shadowRoot) {
+    said.push(...[...one.shadowRoot.children].filter((part) => part.checkVisibility()).map((part) => part.innerText));
+    walk(one.shadowRoot); } };
+  walk(document);
+  return said.join("\\n"); }"""
 
+
+def small(png: bytes, text: str) -> bytes:
+    """The same picture in few colours, with the text of the page as metadata."""
+    from PIL import Image, PngImagePlugin
+
+    info = PngImagePlugin.PngInfo()
+    info.add_itxt(TEXT, text, zip=True)
     with Image.open(io.BytesIO(png)) as picture:
         reduced = picture.convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
         target = io.BytesIO()
-        reduced.save(target, "PNG", optimize=True)
+        reduced.save(target, "PNG", optimize=True, pnginfo=info)
     return target.getvalue()
+
+
+def file_name(name: str) -> str:
+    return "workbench.png" if name == "light" else f"workbench-{name}.png"
 
 
 def take(opened: Any, address: str, shot: Shot) -> bytes:
@@ -110,7 +128,7 @@ def take(opened: Any, address: str, shot: Shot) -> bytes:
         page.locator("[data-testid=stMain]").wait_for()
         page.wait_for_timeout(1500 if shot.act is settled else 0)
         shot.act(page)
-        return small(page.screenshot())
+        return small(page.screenshot(), page.evaluate(READ))
     finally:
         context.close()
 
@@ -124,7 +142,7 @@ def main() -> None:
     with dashboard() as address, browser() as opened:
         for name in args.only:
             data = take(opened, address, SHOTS[name])
-            file = args.folder / ("workbench.png" if name == "light" else f"workbench-{name}.png")
+            file = args.folder / file_name(name)
             file.write_bytes(data)
             print(f"{file.name}: {len(data) // 1024} kB", flush=True)
 

@@ -73,9 +73,8 @@ def test_every_proof_and_every_forgery_is_judged_alike() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("block", range(2))
-def test_thousands_are_judged_alike(block: int) -> None:
-    for seed in range(1000 + 200 * block, 1200 + 200 * block):
+def test_thousands_are_judged_alike() -> None:
+    for seed in range(1000, 1200):
         compare(seed, 8)
 
 

@@ -173,3 +173,14 @@ def test_the_command_reads_the_second_file(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "squares sum to at most 0.1^2" in done.stdout
+
+
+def test_a_sum_of_norms_with_costs_is_refused() -> None:
+    """The budget in squared units is derived for norms that cost one each; with costs it would be too small."""
+    instance, _ = plain()
+    threat = ThreatModel(attr_l2_sum="0.1", local_attr_l2="0.05", adj_del=1)
+    proof = json.loads(json.dumps(certify(instance, threat, attack=False).proof))
+    assert accepts(proof, as_seen(instance))
+    forged = signed(proof | {"threat": proof["threat"] | {"node_costs": [1, 1, 1]}})
+    assert not accepts(forged, as_seen(instance))
+    assert not verify_proof(forged, instance).accepted

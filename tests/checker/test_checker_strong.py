@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from dataclasses import replace
 from typing import Any
 
 import certcore_check as small
@@ -91,7 +92,7 @@ class Hand:
         u, g = self.pick(0, len(self.sets) - 1), self.pick(0, groups - 1)
         k, _, last = self.sets[u]
         q = self.pick(1, self.most[k])
-        match str(self.rng.choice(["monotone", "least", "most", "in", "conflict", "cover", "shift"])):
+        match str(self.rng.choice(["monotone", "least", "most", "in", "conflict", "cover", "shift", "paid"])):
             case "monotone" if last > 1:
                 return ["monotone", u, self.pick(1, last - 1)]
             case "least" | "most" as name:
@@ -104,6 +105,8 @@ class Hand:
                 return self._cover(k, g)
             case "shift":
                 return self._shift(g)
+            case "paid":
+                return self._paid(k, g)
         return None
 
     def _cover(self, k: int, g: int) -> list[Any] | None:
@@ -132,6 +135,19 @@ class Hand:
         mass = min(sum(w[k] * max(points[i][k] - conceded[k], 0) for k in range(4)) for i in chosen)
         return ["shift", g, chosen, shifts, w] if mass else None
 
+    def _paid(self, k: int, g: int) -> list[Any] | None:
+        pays: dict[int, int] = {}
+        for j in (j for site in self.program.field[g][k] for j in self.program.at[k].get(site, ())):
+            _, site, payer, _ = self.program.flips[j]
+            who = payer if k == small.ADJ_DEL else site
+            pays[who] = pays.get(who, 0) + self.program.columns[j][0]
+        if not self.program.sigma or not pays or -1 in pays:
+            return None
+        part = {m: self.pick(0, 3) for m in sorted(pays)}
+        spared, counted = ([m for m in part if part[m] == which] for which in (0, 1))
+        taken = sum(min(pays[m], self.threat.capacity[k][m], self.most[k]) for m in spared)
+        return ["paid", k, g, self.pick(taken + 1, self.most[k]), spared, counted] if taken < self.most[k] else None
+
     def tags(self, count: int) -> list[list[Any]]:
         return [tag for tag in (self.tag() for _ in range(count)) if tag is not None]
 
@@ -159,6 +175,9 @@ def holds(program: Recorded, sets: list[Any], levels: list[list[int]], row: Any,
     """Whether a row holds for one perturbation, whatever reached point each group takes."""
     rhs, entries = row
     value = sum(entries.get(j, 0) * amount for j, amount in enumerate(amounts))
+    used = [flip for amount, flip in zip(amounts, program.flips) if amount]
+    paying = {payer if k == small.ADJ_DEL else site for k, site, payer, _ in used} if program.sigma else set()
+    value += sum(entries.get(program.attacker[m], 0) for m in paying - {-1})  # those who pay are attackers
     for (k, sites, _), columns in zip(sets, levels):
         inside = sum(a for a, (kind, site, *_) in zip(amounts, program.flips) if kind == k and site in sites)
         value += sum(entries.get(column, 0) for t, column in enumerate(columns, 1) if inside >= t)
@@ -180,7 +199,7 @@ def every_row_holds(seed: int, spoil: Any = None) -> tuple[int, int]:
         return 0, 0
     before = len(program.kept)
     given = {"sets": hand.sets, "strong_rows": tags, "strong_values": [1] * len(tags)}
-    levels = strong.StrongRows(program, given).columns
+    levels = strong.StrongRows(program, given, True).columns
     rows = program.kept[before:]
     if spoil is not None:
         rows = [spoil(rng, row) for row in rows]
@@ -212,7 +231,7 @@ def strong_proof(seed: int) -> tuple[Case, small.Instance, dict[str, Any] | None
     tags = hand.tags(int(rng.integers(50, 200)))
     numbered = len(program.kept)
     given: dict[str, Any] = {"sets": hand.sets, "strong_rows": tags, "strong_values": [1] * len(tags)}
-    strong.StrongRows(program, given)
+    strong.StrongRows(program, given, True)
     _, marginals = optimum(program)
     y = np.rint(np.clip(marginals, 0, None) * SCALE).astype(np.int64).tolist()
     touch, index = [], []
@@ -228,7 +247,7 @@ def strong_proof(seed: int) -> tuple[Case, small.Instance, dict[str, Any] | None
         "sets": hand.sets, "strong_rows": tags, "strong_values": values,
     }  # fmt: skip
     proof = {
-        "format": "certcore-proof-2", "instance_digest": seen.digest, "threat": described, "targets": len(case.targets),
+        "format": "certcore-proof-5", "instance_digest": seen.digest, "threat": described, "targets": len(case.targets),
         "target_nodes": case.targets, "base_rule": "binary", "relaxation": "strong", "multipliers": given,
     }  # fmt: skip
     return case, seen, claimed(proof, seen)
@@ -239,7 +258,7 @@ def claimed(proof: dict[str, Any], seen: small.Instance) -> dict[str, Any] | Non
     targets = np.array(proof["target_nodes"], dtype=np.int64)
     try:
         program = small.Program(seen, small.Threat(proof["threat"], seen), targets, "strong")
-        bound = program.bound(proof["multipliers"], True)
+        bound = program.bound(proof["multipliers"], 5)
     except Exception:
         return None
     certified = max(0, len(targets) - bound.numerator // bound.denominator)
@@ -316,6 +335,40 @@ def test_conditions_that_are_broken_are_refused() -> None:
         assert claimed(proof | {"multipliers": good | changed}, seen) is None, changed
     for row in (["cover", 3, 0, 2, [[[site]]]], ["cover", 3, 0, 2, [[node, [site]]]], ["conflict", 0, 0, most, 1]):
         assert claimed(proof | {"multipliers": good | {"strong_rows": [row]}}, seen) is not None, row
+
+
+def test_rows_on_payers_need_payers_and_their_format() -> None:
+    """Format 2, σ, directed edges, and who may be in which list; the engine agrees about the format."""
+    tried = 0
+    for seed in range(400):
+        rng = np.random.default_rng(seed)
+        case = replace(sharp_case(rng), sigma=2)
+        described, seen, program = program_of(case)
+        tag = next((tag for tag in Hand(rng, program).tags(60) if tag[0] == "paid" and tag[4] and tag[5]), None)
+        if tag is None:
+            continue
+        tried += 1
+        name, k, g, q, spared, counted = tag
+        given = {"sets": [], "strong_rows": [tag], "strong_values": [1]}
+        strong.StrongRows(program, given, True)
+        far = next((m for m in range(case.n) if m not in program.field[g][k]), case.n)
+        wrong: list[Any] = [
+            [name, k, g, q, spared, [*counted, spared[0]]], [name, k, g, q, spared, counted * 2],
+            [name, k, g, q, spared],
+            [name, k, g, 0, spared, counted], [name, k, g, 99, spared, counted], [name, k, 99, q, spared, counted],
+            [name, 2, g, q, spared, counted], [name, k, g, q, sorted([*program.attacker]) * 2, []],
+            [name, k, g, q, [True], counted], [name, k, g, q, spared, None], [name, k, g, 1, spared, counted],
+            *([[name, k, g, q, spared, [far]]] if k != small.ADJ_DEL else []),
+        ]  # fmt: skip
+        for row, payers in [*((row, True) for row in wrong), (tag, False)]:
+            with pytest.raises((ValueError, TypeError)):
+                strong.StrongRows(program, given | {"strong_rows": [row]}, payers)
+        without = recorded(seen, described | {"sigma": None}, case.targets, "strong")
+        with pytest.raises(ValueError, match="no payers"):
+            strong.StrongRows(without, given, True)
+        if tried == 12:
+            return
+    raise AssertionError("hardly any rows on payers")
 
 
 def test_rows_of_a_family_that_is_gone_are_refused_by_both() -> None:

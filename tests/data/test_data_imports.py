@@ -22,7 +22,7 @@ from certcore.data import (
     make_split,
     save_dataset,
 )
-from certcore.data.dataset import Asked, build_dataset
+from certcore.data.dataset import ImportOptions, build_dataset
 from certcore.data.linqs import read_linqs
 from certcore.data.texts import from_documents, nearest_neighbours
 
@@ -30,7 +30,7 @@ CONTENT = "a 1 0 1 red\nb 0 1 1 blue\nc 1 1 0 red\nd 0 0 1 blue\ne 1 0 0 red\n"
 CITES = "a b\nb c\nc a\nb b\nd x\nd e\n"
 
 
-ALL: Asked = {"binarize": True, "undirected": True, "simplify": True, "largest_component": True}
+ALL: ImportOptions = {"binarize": True, "undirected": True, "simplify": True, "largest_component": True}
 
 
 def test_linqs_is_changed_only_as_asked_for():

@@ -220,14 +220,16 @@ def test_what_the_document_tells_people_to_type_works(
 ) -> None:
     """In this process, which has loaded everything; that the command itself starts is shown by the README's output."""
     monkeypatch.chdir(desk)
+    space: dict[str, object] = {"__name__": "__main__"}
     for kind, what in runnable(name):
+        if kind == "program":  # later blocks of a page continue earlier ones
+            exec(compile(str(what), name, "exec"), space)
+            continue
         # Pages repeat each other; once is enough.
         if (kind, str(what)) in DONE:
             continue
         DONE.add((kind, str(what)))
-        if kind == "program":
-            exec(compile(str(what), name, "exec"), {"__name__": "__main__"})
-        elif kind == "command":
+        if kind == "command":
             assert isinstance(what, list)
             assert main(what) == 0, f"{name}: {what}\n{capsys.readouterr().err[-1500:]}"
         else:

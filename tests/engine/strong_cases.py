@@ -24,7 +24,7 @@ from tests.oracle import plain
 from tests.oracle.truth import most_broken
 from tests.support import random_graph, random_grid
 
-FAMILIES = ("monotone", "least", "most", "in", "conflict", "cover", "shift")
+FAMILIES = ("monotone", "least", "most", "in", "conflict", "cover", "shift", "paid")
 
 
 def random_case(rng: np.random.Generator) -> tuple[Problem, Levels]:
@@ -160,6 +160,12 @@ def random_tag(levels: Levels, sets: list[LevelSet], family: str, rng: np.random
             weights = [int(rng.integers(0, 4)) if k in levels.kinds else 0 for k in range(4)]
             listed = [u for u in range(len(sets)) if weights[sets[u].kind] and rng.random() < 0.4]
             return family, g, places, [[u, int(rng.integers(0, 3))] for u in listed], weights
+        case "paid":
+            near = [] if kind.payer is None else np.unique(kind.payer[kind.near(g)]).tolist()
+            part = rng.integers(0, 4, len(near))
+            node = levels.structure.attackers.nodes
+            spared, counted = ([int(node[i]) for i, p in zip(near, part) if p == which] for which in (0, 1))
+            return (family, kind.kind, g, q, spared, counted) if near else None
     raise AssertionError(family)
 
 
@@ -179,6 +185,13 @@ def worst(levels: Levels, flips: np.ndarray, row: np.ndarray, group: int | None)
     """The left-hand side at each perturbation, with the dearest point of the row's group that is within reach."""
     columns = levels.structure.columns
     total = flips @ row[columns.flips] + level_values(levels, flips) @ row[columns.count :]
+    attack = np.zeros((len(flips), len(levels.structure.attackers.nodes)), dtype=bool)
+    for kind in levels.kinds.values():  # those who pay for something are attackers
+        if kind.payer is not None:
+            pays = np.zeros((len(kind.columns), attack.shape[1]), dtype=np.int64)
+            pays[np.arange(len(kind.columns)), kind.payer] = 1
+            attack |= flips[:, kind.columns] @ pays > 0
+    total = total + attack @ row[columns.attackers]
     if group is None:
         return total
     inside = np.zeros((len(flips), levels.structure.points.amount.shape[1]), dtype=np.int64)
@@ -193,7 +206,7 @@ def worst(levels: Levels, flips: np.ndarray, row: np.ndarray, group: int | None)
 
 
 def group_of(tag: tuple[Any, ...]) -> int | None:
-    place = {"in": 2, "conflict": 2, "cover": 2, "shift": 1}.get(tag[0])
+    place = {"in": 2, "conflict": 2, "cover": 2, "shift": 1, "paid": 2}.get(tag[0])
     return tag[place] if place else None
 
 

@@ -132,10 +132,7 @@ FILES: dict[str, tuple[Callable[[Arrays], None], str]] = {
     "meta with NaN": (put(meta='{"dataset": NaN}'), "meta is no valid JSON"),
     "meta with an infinite number": (put(meta='{"dataset": 1e999}'), "meta is no valid JSON"),
     "meta with half a character": (put(meta='{"dataset": "\\ud800"}'), "meta is no valid JSON"),
-    "base_local absurd": (
-        put(base_local=np.array(2**64 - 1, dtype=np.uint64)),
-        "base_local is 18446744073709551615",
-    ),
+    "base_local absurd": (put(base_local=np.array(2**64 - 1, dtype=np.uint64)), "base_local is 18446744073709551615"),
     "booleans that are neither": (
         put(base_grid=np.full((6, 3, 4), 2, dtype=np.uint8).view(bool)),
         "other than 0 and 1",

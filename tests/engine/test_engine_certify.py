@@ -42,6 +42,7 @@ def test_an_attacker_outside_the_fields_is_not_forgotten(centre: int, directed: 
             assert certify(instance, threat, relaxation=relaxation).certified == 0
 
 
+@pytest.mark.slow
 @given(seeds)
 @settings(max_examples=250)
 def test_exact_is_enumeration_and_everything_is_in_order(seed: int) -> None:

@@ -8,15 +8,7 @@ import numpy as np
 import pytest
 
 from certcore.common.errors import InputError
-from tests.engine.strong_cases import (
-    FAMILIES,
-    add_random_sets,
-    group_of,
-    perturbations,
-    random_case,
-    random_tag,
-    worst,
-)
+from tests.engine.strong_cases import FAMILIES, add_random_sets, group_of, perturbations, random_case, random_tag, worst
 
 PARTS = {
     "monotone": ("levels",),
@@ -26,6 +18,7 @@ PARTS = {
     "conflict": ("points", "levels", "flips", "rhs"),
     "cover": ("points", "flips"),
     "shift": ("points", "levels", "flips"),
+    "paid": ("points", "attackers", "flips"),
 }
 
 
@@ -34,7 +27,12 @@ def sharpened(row: np.ndarray, rhs: int, part: str, levels: object) -> list[tupl
     columns = levels.structure.columns  # type: ignore[attr-defined]
     if part == "rhs":
         return [(row, rhs - 1)]
-    where = {"points": columns.points, "flips": columns.flips, "levels": slice(columns.count, None)}[part]
+    where = {
+        "points": columns.points,
+        "flips": columns.flips,
+        "attackers": columns.attackers,
+        "levels": slice(columns.count, None),
+    }[part]
     result = []
     for column in (np.arange(len(row))[where][row[where] != 0]).tolist():
         changed = row.copy()
@@ -58,7 +56,7 @@ def test_no_perturbation_violates_a_row_and_every_sharper_row_is_violated_by_one
             try:
                 matrix, rhs = levels.rows([tag])
             except InputError:
-                assert tag[0] in ("cover", "shift")  # a capacity or a weight that asks for nothing
+                assert tag[0] in ("cover", "shift", "paid")  # a capacity or a weight that asks for nothing
                 continue
             row = matrix.toarray()[0]
             left = worst(levels, flips, row, group_of(tag))
@@ -103,8 +101,8 @@ def test_what_does_not_fit_is_refused() -> None:
             for place in range(1, len(tag)):
                 for wrong in (-1, 10**6, 1.0, True, None, "1", [[-1]], [True], []):
                     forged = [*tag[:place], wrong, *tag[place + 1 :]]
-                    if wrong == [] and tag[0] in ("cover", "shift"):
-                        continue  # no blocks, no shifts: a row like any other
+                    if wrong == [] and tag[0] in ("cover", "shift", "paid"):
+                        continue  # no blocks, no shifts, no payers: a row like any other
                     with pytest.raises(InputError):
                         levels.row(forged)
                     refused += 1

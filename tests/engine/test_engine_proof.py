@@ -193,6 +193,7 @@ class Liar(HighsModel):
 MODES = ["noise", "zero", "shuffle", "huge", "nan", "short", "none", "modest", "wild", "holes", "stopped", "failed"]
 
 
+@pytest.mark.slow
 @given(seeds, st.sampled_from(MODES))
 @settings(max_examples=200)
 def test_a_lying_solver_never_raises_a_count(seed: int, mode: str) -> None:

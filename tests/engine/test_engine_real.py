@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from decimal import Decimal, getcontext
 from fractions import Fraction
 from typing import Any
 
@@ -12,8 +13,11 @@ from scipy.special import ndtr
 
 from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify
 from certcore.base.gaussian import GaussianBase
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import TYPES, node_types
 from certcore.domain.scale import Scale, greedy_square
+from certcore.messages import attack_words
+from certcore.result.attack_effects import reach
+from tests.checker.test_checker_real import case as random_case
 from tests.engine.linear import KnownBase, bound_of, broken, make
 
 L2 = TYPES.index("attr_l2")
@@ -148,3 +152,48 @@ def test_forms_of_the_program() -> None:
     again = ThreatModel.from_json(threat.to_json())
     assert again.to_json() == threat.to_json()
     assert threat.to_json()["attr_l2"] == "1.6"
+
+
+def length_of(units: int, scale: Scale) -> Decimal:
+    return Decimal(units).sqrt() * Decimal(str(float(scale.std))) / Decimal(scale.units).sqrt()
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_attacks_found_are_no_longer_than_the_attacker_may_move(seed: int) -> None:
+    """Budgets in units are rounded up for the bound; an attack that is told must be within the lengths themselves."""
+    getcontext().prec = 40
+    found, threat = random_case(np.random.default_rng(seed))
+    result = certify(found, threat)
+    assert result.attack is not None
+    scale, rounding = found.base.scale, Decimal("1e-30")  # type: ignore[attr-defined]
+    units = result.attack.attributes[node_types().index(L2)]
+    moved = [length_of(int(amount), scale) for amount in units]
+    if threat.attr_l2_sum:
+        assert sum(moved) <= Decimal(str(float(threat.attr_l2_sum))) + rounding
+    else:
+        costs = np.ones(len(units), int) if threat.node_costs is None else np.asarray(threat.node_costs)
+        assert length_of(int(units @ costs), scale) <= Decimal(str(float(threat.attr_l2))) + rounding
+    if threat.local_attr_l2 is not None and threat.local_mode == "absolute":
+        limits = np.broadcast_to(np.asarray(threat.local_attr_l2, dtype=object), units.shape)
+        assert all(one <= Decimal(str(float(most))) + rounding for one, most in zip(moved, limits))
+    assert result.attack_found is not None
+    assert result.attack_found <= result.bound
+
+
+def test_margins_and_sites_are_told_as_lengths() -> None:
+    found = instance([1.0, 1.0, 2.0])
+    result = certify(found, attr_l2="1.2")
+    here = reach(found, result)
+    assert here is not None
+    assert here.step == 0.1
+    assert here.amounts[:, L2].tolist() == pytest.approx([1.0], abs=1e-4)
+    assert here.budgets[L2] == pytest.approx(1.2, abs=1e-4)
+    assert here.needed[:, L2].tolist() == pytest.approx([1.0, 1.0, 2.0], abs=1e-4)
+    assert sorted(here.margin.tolist()) == [0, 10, 20]  # tenths of s, rounded up
+    said = str(attack_words(here, str, 2))
+    assert "spends a distance of 1 at 1 node" in said
+    assert "1 more is at most a further distance of 1 away" in said
+    sums = reach(found, certify(found, attr_l2_sum="2.1", local_attr_l2="1"))
+    assert sums is not None
+    assert sums.spent[L2] == pytest.approx(2.0, abs=1e-3)
+    assert sums.budgets[L2] == pytest.approx(2.1)

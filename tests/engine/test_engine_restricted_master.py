@@ -15,9 +15,8 @@ from certcore.domain.threat import MAX_BUDGET
 from certcore.program.problem import Problem
 from certcore.program.program import BudgetPoint
 from certcore.program.relaxation import Relaxation
-from certcore.solve.large_sigma import large_program
 from certcore.solve.restricted_master import RestrictedMaster
-from certcore.solve.solver import Solver
+from certcore.solve.solver import Solver, large_solver
 from certcore.solve.status import Status
 from certcore.verify.duals import IntegerDuals, plain_bound
 from tests.support import random_instance, random_threat
@@ -35,6 +34,7 @@ def solver_of(instance: Instance, threat: ThreatModel, relaxation: str) -> Solve
     return Solver(Problem(instance, threat), Relaxation(relaxation), extent)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("relaxation", ["tight", "paper"])
 @pytest.mark.parametrize("with_sigma", [False, True])
 @pytest.mark.parametrize("block", range(3))
@@ -44,7 +44,7 @@ def test_the_same_bound_as_the_whole_program(relaxation: str, with_sigma: bool, 
         instance, threat, rng = random_case(seed)
         threat = threat.replace(sigma=int(rng.integers(0, 6)) if with_sigma else None)
         solver = solver_of(instance, threat, relaxation)
-        large = large_program(solver.structure)
+        large = large_solver(solver.structure)
         for step in range(2):
             move = np.zeros(len(TYPES), dtype=int)
             move[:4] = rng.integers(-2, 3, 4) * step
@@ -67,7 +67,7 @@ def test_a_stopped_solve_leaves_a_proven_bound(sigma: int | None) -> None:
     solver = solver_of(smoothed_like(5, n=300), threat, "tight")
     optimum = solver.solve(place, time_limit=60)
     solver = solver_of(smoothed_like(5, n=300), threat, "tight")
-    solver._large = large_program(solver.structure)
+    solver._large = large_solver(solver.structure)
     cancel = threading.Event()
     seen: list[Fraction] = []
 

@@ -95,6 +95,14 @@ def test_a_small_model_with_attackers_is_priced_to_the_tight_bound(monkeypatch: 
     assert missing > 20
 
 
+def test_so_does_the_search_for_large_programs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many sets at once, from the sites worth nearly as much as those in use; the small instances force it."""
+    monkeypatch.setattr(strong_module, "STRONG", replace(STRONG, large_groups=-1))
+    counts = sum((judged(number) for number in range(36)), Counter())
+    for kind in ("one type", "mixed", "anything"):
+        assert counts[f"{kind}, optimal, proven"] >= 10
+
+
 def test_strong_never_certifies_what_an_enumerated_attack_breaks() -> None:
     for seed in range(60):
         rng = np.random.default_rng(seed)
@@ -277,7 +285,7 @@ def test_proofs_of_a_dataset_are_small_and_quickly_verified(bundle: str, budgets
 def _proofs() -> list[tuple[Problem, dict[str, Any], int]]:
     """Proofs of small instances in which every family of rows carries something, with the enumerated truth."""
     found = []
-    wanted = {"least", "most", "in", "conflict", "cover", "shift"}
+    wanted = {"least", "most", "in", "conflict", "cover", "shift", "paid"}
     for seed in range(400):
         rng = np.random.default_rng(seed)
         problem = hard_case(rng, plain=bool(seed % 2))
@@ -312,7 +320,7 @@ def _forged(proof: dict[str, Any], rng: np.random.Generator) -> dict[str, Any]:
                 many["values"][point] = int(many["values"][point] * rng.choice([0.5, 0.9, 2])) + int(rng.integers(2))
         case 4:  # another family with the same numbers
             tag = tags[int(rng.integers(len(tags)))]
-            tag[0] = str(rng.choice(["monotone", "least", "most", "in", "conflict", "cover", "shift"]))
+            tag[0] = str(rng.choice(["monotone", "least", "most", "in", "conflict", "cover", "shift", "paid"]))
         case 5:
             name = str(rng.choice(["attr_add", "attr_del", "adj_del"]))
             lie["threat"][name] = max(0, lie["threat"][name] + int(rng.integers(-1, 2)))
@@ -345,6 +353,7 @@ def _nudge(value: list[Any], rng: np.random.Generator) -> None:
         where[i] += int(rng.choice([-1, 1, 1, 2]))
 
 
+@pytest.mark.slow
 def test_no_forged_proof_claims_more_than_the_truth(monkeypatch: pytest.MonkeyPatch) -> None:
     """Thousands of mutations, each with the bound it would prove and a fresh digest: the rows decide."""
     cases = _proofs()

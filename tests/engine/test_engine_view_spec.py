@@ -90,6 +90,7 @@ def specs(draw: Any) -> ViewSpec:
     return spec
 
 
+@pytest.mark.slow
 @given(specs())
 @settings(max_examples=200, deadline=None)
 def test_what_one_spelling_writes_the_others_read(spec: ViewSpec) -> None:

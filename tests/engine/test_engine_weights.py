@@ -13,17 +13,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from certcore import (
-    Graph,
-    GridBase,
-    Instance,
-    ThreatModel,
-    certify,
-    curve,
-    load_instance,
-    save_instance,
-    verify_proof,
-)
+from certcore import Graph, GridBase, Instance, ThreatModel, certify, curve, load_instance, save_instance, verify_proof
 from certcore.common.errors import InputError, SoundnessError
 from certcore.program import builder, groups
 from certcore.program.field_capacity import FieldCapacity

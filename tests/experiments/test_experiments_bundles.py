@@ -79,6 +79,7 @@ PROMISED = {
     **{f"{name}-decoupled-ballots-s{split}": None for name in ("cora", "citeseer") for split in range(3)},
     "pubmed-decoupled-ballots-s0": None,
     "pubmed_tfidf-gcn-adj-s0": 10**5,
+    "pubmed_tfidf-gcn-l2-s0": 10**5,
     "digits-gcn-l2-s0": 10**5,
     "digits-gcn-l2_joint-s0": 10**5,
 }

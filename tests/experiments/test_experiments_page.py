@@ -148,7 +148,7 @@ def test_what_is_not_sound_says_so_in_the_figure_itself() -> None:
         for shown in part:
             for form, picture in shown.pictures.items():
                 edges = "adj" in str(getattr(picture.figure, "vary", getattr(picture.figure, "y", "")))
-                if form == "paper" and edges and shown.place.forms == FORMS:
+                if form == "paper" and edges and shown.spec.forms == FORMS:
                     said = [line.name for line in getattr(picture.figure, "lines", ())] or [picture.figure.title]
                     assert all("not sound" in text for text in said), picture.title
 
@@ -191,7 +191,7 @@ def test_what_the_strong_search_adds_is_drawn_as_soon_as_it_is_there(tmp_path: P
         )
         for result in (edges, contour):
             write_result(tmp_path, result, "key")
-    found = {s.place.name: s for part in shelf(Results(tmp_path)).values() for s in part}
+    found = {s.spec.name: s for part in shelf(Results(tmp_path)).values() for s in part}
     assert set(found) == {"datasets", "tiers-citeseer", "contour-citeseer", "gap-edges", "gap-edges-sound"}
     names = {
         name: [line.name for picture in shown.pictures.values() for line in picture.figure.lines]

@@ -15,10 +15,7 @@ from tests.export.instances import small_instance
 from tests.figures.samples import HOSTILE, all_figures
 
 chromium = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.browser,
-    pytest.mark.skipif(chromium is None, reason="Debian's chromium is not installed"),
-]
+pytestmark = [pytest.mark.browser, pytest.mark.skipif(chromium is None, reason="Debian's chromium is not installed")]
 _OPTIONS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",

@@ -12,11 +12,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from certcore import InputError, figures
+from certcore import InputError, certify, figures
 from certcore.common.statistics import average_radius
 from certcore.domain.perturbations import TYPES
 from certcore.figures import escape, geometry
 from tests.figures.samples import HOSTILE, FakeCurve, all_figures, contour, curve
+from tests.sweep.test_sweep_lengths import instance as lengths_instance
 
 ALL = all_figures()
 
@@ -103,6 +104,14 @@ def test_steps_never_claim_more_than_was_computed() -> None:
     for budget in range(11):
         cell = int(np.searchsorted(edges, budget)) - 1
         assert [0, 5, 10][cell] >= budget, "a cell shows the ratio of a smaller budget"
+    lengths = np.array([0.0, 0.05, 0.3])
+    edges = geometry.cell_edges(lengths, lengths=True)
+    for length in (0.0, 0.01, 0.05, 0.0501, 0.3):
+        assert lengths[int(np.searchsorted(edges, length)) - 1] >= length
+    shares = figures.base_figure(lengths_instance().base.fronts(), "attr_l2", scale=lengths_instance().scale)
+    assert shares.edges()[0][-1] == shares.x_values[-1]
+    for value, count in zip(shares.x_values.tolist(), shares.certified[:, 0].tolist()):  # type: ignore[union-attr]
+        assert count == certify(lengths_instance(), attr_l2=value, attack=False).naive_certified
 
 
 @given(st.integers(1, 6), st.integers(1, 6), st.integers(0, 2**32 - 1))

@@ -206,8 +206,8 @@ def test_exports_show_how_close_the_rest_is() -> None:
     names = list(STATES)
     state = [names.index(TargetState.UNDECIDED), names.index(TargetState.ALONE), names.index(TargetState.LOST), 0]
     figure = figures.GraphFigure(positions=CORNERS, edges=[[0, 1]], state=state, margin=[1, 7, 0, NO_TARGET])
-    looks = {look.members[0]: look.colour for look in graph_nodes.looks(figure)}
-    assert looks == {0: CLOSENESS[0].colour, 1: CLOSENESS[3].colour, 2: LOST_COLOUR, 3: STATES[names[0]].colour}
+    styled_nodes = {styled.members[0]: styled.colour for styled in graph_nodes.styled_nodes(figure)}
+    assert styled_nodes == {0: CLOSENESS[0].colour, 1: CLOSENESS[3].colour, 2: LOST_COLOUR, 3: STATES[names[0]].colour}
     told = [entry.text for entry in graph_nodes.entries(figure)]
     assert told[:3] == [
         "loses its certificate (1)",
@@ -311,14 +311,16 @@ def test_exports_are_coloured_as_the_screen_is() -> None:
     assert len(lost)
     for palette in ("class", "correct", "margin", "state"):
         figure = figures.graph_figure(tiny, found, palette=palette)
-        looks = graph_nodes.looks(figure)
-        squares = [look for look in looks if look.label == TargetState.LOST]
-        assert np.array_equal(np.sort(np.concatenate([look.members for look in squares])), lost)
-        assert all(bool(look.outline) == (palette in ("class", "correct")) for look in squares)
+        styled_nodes = graph_nodes.styled_nodes(figure)
+        squares = [styled for styled in styled_nodes if styled.label == TargetState.LOST]
+        assert np.array_equal(np.sort(np.concatenate([styled.members for styled in squares])), lost)
+        assert all(bool(styled.outline) == (palette in ("class", "correct")) for styled in squares)
         told = " ".join(entry.text for entry in graph_nodes.entries(figure))
         assert f"loses its certificate ({len(lost)})" in told
         assert ("label is right" in told) == (palette == "correct")
-        assert (CORRECTNESS["label is wrong"].colour in {look.colour for look in looks}) == (palette == "correct")
+        assert (CORRECTNESS["label is wrong"].colour in {styled.colour for styled in styled_nodes}) == (
+            palette == "correct"
+        )
         assert figures.plotly(figure).data
         assert figures.matplotlib(figure)
     few = figures.graph_figure(tiny, found, only=[TargetState.LOST])
@@ -330,7 +332,7 @@ def test_exports_are_coloured_as_the_screen_is() -> None:
 
 def test_the_relaxed_adversary_is_exported_by_its_fractions() -> None:
     figure = _figure(broken=[0.0, 0.1, 0.5, 1.0], relaxed=True)
-    colours = {int(node): look.colour for look in graph_nodes.looks(figure) for node in look.members}
+    colours = {int(node): styled.colour for styled in graph_nodes.styled_nodes(figure) for node in styled.members}
     assert [SHARES.index(colours[node]) for node in (1, 2, 3)] == [1, 3, 5]
     told = [entry.text for entry in graph_nodes.entries(figure)]
     assert told[0] == "broken by a fraction u of 0 to 0.2 (1)", "what is broken comes first"

@@ -29,7 +29,7 @@ def test_every_new_node_has_a_mark_and_its_lines() -> None:
     for site in np.flatnonzero(new).tolist():
         mine = joined[joined[:, 0] == sites.ends[site, 0], 1]
         assert set(sites.targets[sites.reached_by(site)]) == set(mine) & set(sites.targets)
-    said = str(messages.attack_words(sites, str, found.targets - found.certified, found.threat.budgets))
+    said = str(messages.attack_words(sites, str, found.targets - found.certified))
     assert f"adds {new.sum()} new node" in said
     figure = figures.graph_figure(instance, found)
     where = np.random.default_rng(0).random((n, 2))

@@ -128,17 +128,6 @@ def test_tables_of_figures_that_compare() -> None:
     check(export.render(figures.compare_figure(curves, vary="attr_del"), "csv").decode())
 
 
-def test_there_is_one_writer() -> None:
-    """Whoever writes CSV past it writes names as they are."""
-    found = {
-        str(path.relative_to(ROOT))
-        for folder in ("certcore", "pages")
-        for path in (ROOT / folder).rglob("*.py")
-        if re.search(r"csv\.(Dict)?[wW]riter|\.to_csv\(|savetxt", path.read_text("utf-8"))
-    }
-    assert found == {"certcore/figures/table.py", "certcore/notebook/tables.py"}
-
-
 def _curve(instance: Instance) -> Any:
     from certcore.sweep import curve
 

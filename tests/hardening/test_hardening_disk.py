@@ -78,6 +78,7 @@ def _mounted(tmp_path: Path, options: str, command: list[str], given: str = "") 
     if subprocess.run([*mount, "true"], capture_output=True, check=False).returncode:
         pytest.skip("this machine lets nobody mount")
     environment = os.environ | {"PYTHONPATH": str(ROOT), "CERTCORE_CACHE": str(disk / "cache")}
+    del environment["NUMBA_CACHE_DIR"]  # compiled code goes to that disk as well
     return subprocess.run(
         [*mount, sys.executable, "-W", "ignore", *command], cwd=ROOT, env=environment, capture_output=True, text=True,
         input=given, timeout=240, check=False,

@@ -16,17 +16,7 @@ import numpy as np
 import pytest
 from numpy.lib import format as npy
 
-from certcore import (
-    Graph,
-    GridBase,
-    InputError,
-    Instance,
-    ThreatModel,
-    certify,
-    export,
-    load_instance,
-    read_proof,
-)
+from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify, export, load_instance, read_proof
 from certcore.common.exact import confidence_text, read_alpha
 from certcore.common.npz import read_npz
 from certcore.common.rounding import share_down

@@ -84,9 +84,7 @@ def test_right_passwords_slow_nobody_down(clock: Clock) -> None:
     assert sum(clock.slept) == 0
 
 
-def test_attempts_at_the_same_moment_wait_for_one_another_and_hold_few_threads(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_attempts_at_the_same_moment_wait_for_one_another_and_hold_few_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     go, delays, lock = threading.Event(), [], threading.Lock()
 
     def sleep(seconds: float) -> None:

@@ -352,7 +352,7 @@ def test_what_was_cancelled_is_not_shown_for_another_instance(monkeypatch: pytes
     work.cancel("certificate")
     job = state["_jobs"]["certificate"]
     assert job.finished.wait(5)
-    work._poll({"certificate": (None, "")})
+    work._poll({"certificate": work._Line()})
     assert work.ask("certificate", "b1", until_told, "B", same="B", patience=0.1).result == "weaker"
     back = work.ask("certificate", "a2", until_told, "A", same="A", patience=0.1)
     assert back.running

@@ -314,7 +314,7 @@ def test_above_the_map_stands_what_is_lost_what_is_proven_and_what_is_close(seed
     found = reach(instance, c)
     if found is None:
         return
-    said = messages.attack_words(found, str, c.targets - c.verified_certified, c.threat.budgets)
+    said = messages.attack_words(found, str, c.targets - c.verified_certified)
     states = c.states(instance.base.fronts())
     lost, before = (int((states == state).sum()) for state in (TargetState.LOST, TargetState.BEFORE))
     most = c.targets - c.verified_certified - before

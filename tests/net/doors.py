@@ -18,27 +18,10 @@ from certcore.figures import to_json as write_figure
 from certcore.sweep import Session, curve, defend, radius, surface
 
 __all__ = [
-    "Certificate",
-    "InputError",
-    "Instance",
-    "Session",
-    "ThreatModel",
-    "certify",
-    "command",
-    "command_json",
-    "curve",
-    "defend",
-    "link_readers",
-    "load_instance",
-    "radius",
-    "read_figure",
-    "read_proof",
-    "surface",
-    "training",
-    "verify_proof",
-    "versions",
-    "write_figure",
-]
+    "Certificate", "InputError", "Instance", "Session", "ThreatModel", "certify", "command", "command_json", "curve",
+    "defend", "link_readers", "load_instance", "radius", "read_figure", "read_proof", "surface", "training",
+    "verify_proof", "versions", "write_figure",
+]  # fmt: skip
 
 
 def command(*words: str) -> tuple[int, str]:

@@ -48,10 +48,7 @@ def surface(instance):
 
 def test_plain_arguments_are_the_same_threat_model(instance):
     threat = cc.ThreatModel(attr_del=4, local_attr_del=2, sigma=3)
-    for plain in (
-        cc.certify(instance, attr_del=4, local_attr_del=2, sigma=3),
-        cc.certify(instance, threat),
-    ):
+    for plain in (cc.certify(instance, attr_del=4, local_attr_del=2, sigma=3), cc.certify(instance, threat)):
         assert plain.certified == cc.certify(instance, threat).certified
         assert plain.threat.to_json() == threat.to_json()
     assert cc.certify(instance, edge_del=1).threat.adj_del == 1

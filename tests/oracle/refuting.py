@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from typing import Any
 
@@ -20,12 +20,15 @@ import torch_geometric.nn as geometric
 
 import certcore as cc
 from certcore import messages
+from certcore.base.ballots import BallotsBase, whole_ballots
 from certcore.base.convex import convex_certificate
 from certcore.base.network import GcnNetwork, normalised_adjacency
 from certcore.data import citation_like
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
-from certcore.domain.perturbations import FLIPS
+from certcore.domain.perturbations import FLIPS, TYPES
+from certcore.instance.fields import hop_fields
+from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.counting import Count, count_changed
 from certcore.model_attack.flips import Flip, apply_flips
 from certcore.model_attack.methods import AttackMethod
@@ -34,6 +37,7 @@ from certcore.model_attack.room import Room
 from certcore.model_attack.run import AttackOptions, count_votes, run_attack
 from certcore.model_attack.stored import FoundAttack
 from certcore.pipeline.attacking import module_victim, network_victim
+from certcore.pipeline.moved import network_under
 from certcore.program.problem import Problem
 from certcore.training.smoothed import Schedule, train_smoothed
 from certcore.votes.run import collect_votes
@@ -69,8 +73,10 @@ class Tally:
 
 def victim_of(rng: np.random.Generator) -> tuple[str, cc.Instance, Any]:
     """A small trained model with its certificates: ours, one of torch-geometric through `smooth`, or a convex one."""
-    kind = ("gcn", "gcn_mean", "gat", "appnp", "smooth", "convex")[int(rng.integers(6))]
+    kind = ("gcn", "gcn_mean", "gat", "appnp", "smooth", "convex", "l2", "l2")[int(rng.integers(8))]
     seed = int(rng.integers(2**31))
+    if kind == "l2":
+        return kind, *moved_victim(rng, seed)
     dataset = citation_like(int(rng.integers(12, 40)), 12, 3, ones=4, seed=seed)
     theta = THETAS[int(rng.integers(2 if kind == "appnp" else len(THETAS)))]
     torch.manual_seed(seed)
@@ -107,9 +113,64 @@ def victim_of(rng: np.random.Generator) -> tuple[str, cc.Instance, Any]:
     return kind, instance, network_victim(trained.model, instance, "")
 
 
+def moved_victim(rng: np.random.Generator, seed: int, place: str = "") -> tuple[cc.Instance, Any]:
+    """A small GCN under Gaussian noise on its attributes, drawn at the input or behind the first map."""
+    place = place or ("input", "first_map")[int(rng.integers(2))]
+    plain = citation_like(int(rng.integers(12, 40)), 80, 3, ones=6, seed=seed)
+    values = plain.graph.attributes.toarray() + 0.2 * rng.normal(size=(plain.graph.n_nodes, 80))
+    dataset = replace(plain, graph=plain.graph.with_attributes(values))
+    noise = Noise(("0", "0", "0", ("0", "0.3")[int(rng.integers(2))]), "0.5")
+    trained = train_smoothed(dataset, "gcn", noise, schedule=Schedule.of("gcn", 25), per_class=2, seed=seed % 1000)
+    moved, model = network_under(trained.model, dataset.graph, noise, place)
+    votes = collect_votes(make_voter(model, moved.drawn, moved.noise, 0), selection=200, estimation=1500, jobs=1)
+    fields = hop_fields(moved.graph, np.arange(moved.graph.n_nodes), 2, "degrees", need_edges=False).nodes
+    base = moved.base(votes, CERTIFIED, "multiclass" if rng.random() < 0.4 else "binary", fields)
+    instance = cc.Instance(moved.graph, base, layers=2, edge_field="degrees", labels=dataset.labels)
+    return instance, network_victim(trained.model, instance, "")
+
+
+def ballots_of(rng: np.random.Generator) -> cc.Instance:
+    """Ballots of a few certain and uncertain nodes."""
+    graph = citation_like(int(rng.integers(12, 40)), 12, 3, ones=4, seed=int(rng.integers(2**31))).graph
+    shares = rng.dirichlet(np.full(3, 0.4), graph.n_nodes)
+    return cc.Instance(
+        graph, BallotsBase(whole_ballots(shares), weight=int(rng.integers(1, 3))), layers=1, edge_field="messages"
+    )
+
+
+def refute_ballots(rng: np.random.Generator, tally: Tally) -> None:
+    """Additions, deletions and new nodes that copy others, drawn at random and found by the search."""
+    instance = ballots_of(rng)
+    graph, ballots, weight = instance.graph, instance.base.ballots.astype(np.int64), instance.base.weight
+    n, targets = graph.n_nodes, np.asarray(instance.targets)
+    for _ in range(15):
+        matrix = graph.adjacency.toarray().astype(np.int64)
+        pairs = [(int(a), int(b)) for a, b in rng.integers(0, n, (int(rng.integers(0, 5)), 2)) if a != b]
+        pairs = sorted({(min(pair), max(pair)) for pair in pairs})
+        there = [bool(matrix[pair]) for pair in pairs]
+        for a, b in pairs:
+            matrix[a, b] = matrix[b, a] = 1 - matrix[a, b]
+        new, each = int(rng.integers(0, 3)), int(rng.integers(1, 3))
+        scores = weight * ballots + matrix @ ballots
+        for _ in range(new):
+            scores[rng.choice(n, each, replace=False)] += ballots[int(rng.integers(n))]
+        if not pairs and not new:
+            continue
+        changed = (scores.argmax(axis=1) != instance.prediction)[targets]
+        threat = cc.ThreatModel(adj_del=sum(there), adj_add=len(pairs) - sum(there), inject=new, inject_edges=each)
+        count = Count(targets, changed, np.zeros(len(targets), dtype=bool), None)
+        _note(tally, count)
+        judge(instance, threat, count, tally)
+        found = changed_by_ballots(instance, cc.certify(instance, threat))
+        if found is not None:
+            _note(tally, found.count)
+            judge(instance, threat, found, tally)
+
+
 def singles(graph: Graph, kinds: list[str], rng: np.random.Generator) -> list[Flip]:
     """Single flips of these types, all deletions and some of the many additions."""
-    flips = [Flip("attr_del", int(n), int(d)) for n, d in zip(*graph.attributes.nonzero())]
+    bits = () if graph.real else zip(*graph.attributes.nonzero())
+    flips = [Flip("attr_del", int(n), int(d)) for n, d in bits]
     flips += [Flip("adj_del", int(i), int(j)) for i, j in graph.edges]
     for kind, far in (("attr_add", graph.n_attrs), ("adj_add", graph.n_nodes)):
         for _ in range(40):
@@ -124,9 +185,14 @@ def some_threat(rng: np.random.Generator, instance: cc.Instance, kinds: list[str
     """Random budgets, and now and then local budgets, σ, protected nodes, targets or costs."""
     graph = instance.graph
     parts: dict[str, Any] = {kind: int(rng.integers(0, 6)) for kind in kinds}
-    parts[kinds[0]] = max(1, parts[kinds[0]])
+    if "attr_l2" in parts:
+        parts["attr_l2"] = f"{rng.uniform(0.3, 3):.2f}"
+    if kinds[0] != "attr_l2":
+        parts[kinds[0]] = max(1, parts[kinds[0]])
     if instance.base.local is not None:
         parts |= {f"local_{kind}": 1 for kind in kinds}
+    elif rng.random() < 0.3 and kinds[0] == "attr_l2":
+        parts["local_attr_l2"] = "0.4"
     elif rng.random() < 0.3:
         parts[f"local_{kinds[0]}"] = int(rng.integers(1, 3))
     if rng.random() < 0.3:
@@ -135,7 +201,7 @@ def some_threat(rng: np.random.Generator, instance: cc.Instance, kinds: list[str
         parts["protected"] = rng.choice(graph.n_nodes, 3, replace=False)
     if rng.random() < 0.2:
         parts["targets"] = np.sort(rng.choice(graph.n_nodes, graph.n_nodes // 2, replace=False))
-    if rng.random() < 0.2 and set(kinds) <= {"attr_add", "attr_del"}:
+    if rng.random() < 0.2 and set(kinds) <= {"attr_add", "attr_del", "attr_l2"}:
         parts["node_costs"] = rng.integers(1, 3, graph.n_nodes)
     return cc.ThreatModel(**parts)
 
@@ -144,6 +210,8 @@ def kinds_of(instance: cc.Instance) -> list[str]:
     """Types to attack by: covered ones, and edges where fields may follow them."""
     if instance.base.local is not None:
         return ["attr_add", "attr_del"]
+    if instance.graph.real:
+        return ["attr_l2", "adj_add", "adj_del"]
     return list(FLIPS[:2]) if instance.node_field is not None else list(FLIPS)
 
 
@@ -165,8 +233,10 @@ def judge(instance: cc.Instance, threat: cc.ThreatModel, found: FoundAttack | Co
     """No count and no sentence may say more than an attack leaves."""
     count = found.count if isinstance(found, FoundAttack) else found
     gone, whole = count.n_changed + int(count.abstaining.sum()), len(count.targets)
-    results = [cc.certify(instance, threat, relaxation=one) for one in ("paper", "tight")]
-    results.append(cc.certify(instance, threat, relaxation="strong", rounds=2))
+    forms = ("tight",) if isinstance(instance.base, BallotsBase) or threat.attr_l2 else ("paper", "tight")
+    results = [cc.certify(instance, threat, relaxation=one) for one in forms]
+    if not threat.attr_l2:
+        results.append(cc.certify(instance, threat, relaxation="strong", rounds=2))
     for result in results:
         tally.counts += 2
         assert result.verified_certified <= whole - gone, "a certified count above what the attack leaves"
@@ -182,7 +252,7 @@ def judge(instance: cc.Instance, threat: cc.ThreatModel, found: FoundAttack | Co
             for promised, of in re.findall(r"(?:least|case:) ([\d,]+)(?: to [\d,]+)? of ([\d,]+) labels", text):
                 assert int(of.replace(",", "")) == whole
                 assert int(promised.replace(",", "")) <= whole - gone, text
-    kind = next(kind for kind in FLIPS if getattr(threat, kind))
+    kind = next(kind for kind in TYPES if getattr(threat, kind))
     line = cc.curve(instance, threat, vary=kind, values=[0, getattr(threat, kind)])
     tally.counts += 1
     assert int(line.certified[-1]) <= whole - gone
@@ -191,6 +261,11 @@ def judge(instance: cc.Instance, threat: cc.ThreatModel, found: FoundAttack | Co
 def refute(seed: int, turn: int, tally: Tally) -> None:
     """One model with all its attacks."""
     rng = np.random.default_rng([seed, turn])
+    if rng.random() < 0.1:
+        tally.instances += 1
+        tally.kinds["ballots"] = tally.kinds.get("ballots", 0) + 1
+        refute_ballots(rng, tally)
+        return
     kind, instance, victim = victim_of(rng)
     tally.instances += 1
     tally.kinds[kind] = tally.kinds.get(kind, 0) + 1

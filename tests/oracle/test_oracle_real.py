@@ -12,9 +12,14 @@ import pytest
 
 import certcore as cc
 from certcore.cli import main
-from certcore.sweep import Session
+from certcore.domain.perturbations import TYPES
+from certcore.figures.kinds.base import base_figure
+from certcore.result.attack_effects import reach
+from certcore.sweep import Session, defend
 from certcore.verify import verify_proof
 from tests.engine.linear import Case, broken, make
+
+L2 = TYPES.index("attr_l2")
 
 
 def cases() -> list[Case]:
@@ -54,6 +59,44 @@ def test_no_way_counts_more_than_stays(number: int) -> None:
     radius = cc.radius(case.instance, vary="attr_l2", at_least=0.5, **budgets)
     if radius.value is not None and radius.value < 5 * case.std:
         assert stays(case, float(radius.value)) >= radius.needed
+    plan = defend(case.instance, cc.ThreatModel(attr_l2=lengths[0], **budgets), 1)
+    assert plan.certified <= truth[0]  # nobody is protected yet
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_pictures_count_no_more_than_stays(number: int) -> None:
+    """Maps of the base certificate, fronts and the graph tell what no attack along the weights refutes."""
+    case = cases()[number]
+    rest = {name: value for name, value in case.budgets.items() if name != "attr_l2"} | {"adj_del": 0}
+    shares = base_figure(case.instance.base.fronts(), "attr_l2", scale=case.instance.scale)
+    for value, count in list(zip(shares.x_values.tolist(), shares.certified[:, 0].tolist()))[1:12:5]:  # type: ignore[union-attr]
+        assert count <= stays(replace(case, deletions=0), value)
+    found = cc.certify(case.instance, attr_l2=case.attr_l2, **rest)
+    here = reach(case.instance, found)
+    assert here is not None
+    most = float(case.attr_l2)
+    assert np.sqrt((here.amounts[:, L2] ** 2).sum()) <= most * (1 + 1e-9)
+    assert (here.received[here.lost][:, L2] >= here.needed[here.lost][:, L2]).all()
+
+
+@pytest.mark.parametrize("number", range(4))
+def test_sums_of_norms_and_shares_count_no_more(number: int) -> None:
+    """Against attackers who can do less and whose truth is known: k rows by e each, where k·e is within the sum; and
+    the smallest of all limits that are shares of norms."""
+    case = cases()[number]
+    rest = {"adj_del": case.deletions}
+    each, rows = round(case.attr_l2 / 2, 4), 2
+    fewer = replace(case, local=each, sigma=rows)
+    sums = cc.certify(case.instance, attr_l2_sum=rows * each, local_attr_l2=each, attack=False, **rest)
+    assert sums.certified <= stays(fewer, each * rows**0.5)
+    lengths = cc.curve(
+        case.instance, vary="local_attr_l2", values=[each], attr_l2_sum=rows * each, local_attr_l2=1, **rest
+    )
+    assert lengths.certified[0] == sums.certified
+    norms = np.sqrt([float(square) for square in case.instance.scale.squared_norms])  # type: ignore[union-attr]
+    share = cc.ThreatModel(attr_l2=case.attr_l2, local_attr_l2="0.3", local_mode="relative", sigma=case.sigma, **rest)
+    least = replace(case, local=0.3 * float(norms.min()))
+    assert cc.certify(case.instance, share, attack=False).certified <= stays(least, case.attr_l2)
 
 
 def test_the_command_counts_no_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -7,11 +7,12 @@ import itertools
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import certcore.solve.solver as solver
+import certcore.solve.strong as strong
 from certcore import ThreatModel
 from certcore.common.errors import InputError
 from certcore.program.structure import Structure
@@ -68,13 +69,15 @@ def large_path(forced: bool) -> Iterator[None]:
     usual = solver.is_large
 
     def always(structure: Structure) -> bool:
-        return structure.has_fields and len(structure.groups) > 0
+        return len(structure.groups) > 0
 
     solver.is_large = always if forced else usual
+    tuning = strong.STRONG
+    strong.STRONG = replace(tuning, large_groups=0) if forced else tuning
     try:
         yield
     finally:
-        solver.is_large = usual
+        solver.is_large, strong.STRONG = usual, tuning
 
 
 @dataclass

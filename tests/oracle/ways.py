@@ -18,26 +18,13 @@ import numpy as np
 import certcore as cc
 from certcore.common.errors import InputError
 from certcore.result.certificate import Certificate
-from certcore.sweep import (
-    CurveTask,
-    SurfaceTask,
-    defend,
-    over_splits,
-    run_many,
-    strengthen,
-    surfaces,
-)
+from certcore.sweep import CurveTask, SurfaceTask, defend, over_splits, run_many, strengthen, surfaces
 from certcore.sweep.attack_curve import attacks_along, attacks_over
 from tests.oracle.instances import Question
 
 RELAXATIONS = ("tight", "paper", "strong", "exact")
 #: Searches are cut short here: what is proven by then has to be true all the same.
-EFFORT: dict[str, dict[str, Any]] = {
-    "tight": {},
-    "paper": {},
-    "strong": {"rounds": 4},
-    "exact": {"time_limit": 20.0},
-}
+EFFORT: dict[str, dict[str, Any]] = {"tight": {}, "paper": {}, "strong": {"rounds": 4}, "exact": {"time_limit": 20.0}}
 
 
 @dataclass(frozen=True, eq=False)

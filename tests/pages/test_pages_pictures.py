@@ -18,6 +18,7 @@ from certcore import ThreatModel, certify
 from certcore.common.errors import InputError
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import TYPES
+from certcore.figures.geometry import cell_edges
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_effects import Reach, reach
@@ -150,7 +151,7 @@ def test_far_out_nodes_keep_their_order_and_do_not_pile_up_at_the_border() -> No
 
 def test_every_place_in_a_cell_can_be_clicked() -> None:
     values = np.array([0, 2, 9, 30])
-    places, cell = charts.click_points(values, False)
+    places, cell = charts.click_points(cell_edges(values), False)
     edges = [-0.5, 0.5, 2.5, 9.5, 30.5]
     assert set(cell.tolist()) == {0, 1, 2, 3}
     for place, number in zip(places, cell):

@@ -22,7 +22,7 @@ from certcore.data.features import nearest_points
 from certcore.domain.noise import Noise
 from certcore.models.called import Called
 from certcore.pipeline.bundle import BundleRecipe
-from certcore.pipeline.controls import DISTANCES, times
+from certcore.pipeline.controls import DISTANCES, certified_accuracy, times
 from certcore.votes.module import ModuleVoter
 from certcore.votes.purposes import ESTIMATION
 
@@ -169,3 +169,14 @@ def test_training_for_gaussian_noise_from_the_command_line(tmp_path, capsys):
     assert json.loads(capsys.readouterr().out)["attr_std"] == "0.2"
     assert main(["vote", str(path), str(out), "--samples", "10"]) == 2
     assert "bundle" in capsys.readouterr().err
+
+
+def test_the_network_that_ignores_edges_is_certified_as_the_program_would():
+    alone = Data(x=data().x, edge_index=torch.zeros((2, 0), dtype=torch.long), y=data().y)
+    instance = cc.smooth(network(), alone, attr_std="0.5", samples=2_000, selection=100)
+    shares = []
+    for distance in ("0", "0.1", "0.5", "1.5", "4"):
+        program = cc.certify(instance, attr_l2=distance, targets="correct").certified / len(LABELS)
+        shares.append(certified_accuracy(instance, distance))
+        assert shares[-1] == program, distance
+    assert shares[0] > shares[2] > shares[-1]

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import certcore as cc
-from certcore.data.dataset import Asked
+from certcore.data.dataset import ImportOptions
 from certcore.domain.threat import Budgets
 from certcore.model_attack.run import AttackOptions
 from certcore.pipeline.attacking import AttackArguments
@@ -25,7 +25,8 @@ def names(*groups: type) -> set[str]:
 
 
 def test_every_option_belongs_to_one_group():
-    assert set(SmoothOptions.__annotations__) == names(Sampling, Field, Calling, Moving) | set(Asked.__annotations__)
+    grouped = names(Sampling, Field, Calling, Moving)
+    assert set(SmoothOptions.__annotations__) == grouped | set(ImportOptions.__annotations__)
     assert set(AttackArguments.__annotations__) == names(AttackOptions) | set(Budgets.__annotations__)
     assert set(CurveArguments.__annotations__) == set(SOLVE_DEFAULTS) | set(Budgets.__annotations__)
     assert set(SurfaceArguments.__annotations__) == set(CurveArguments.__annotations__) | names(SurfaceWork)

@@ -104,3 +104,13 @@ def test_commands_take_lengths(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "attribute distance: up to 0.0" in capsys.readouterr().out
     assert main(["base", path, "--no-grid"]) == 0
     assert "attribute distance" in capsys.readouterr().out
+
+
+def test_a_curve_over_local_limits_of_a_sum_of_norms() -> None:
+    """The budget in units depends on the local limit, also for the certificates one by one."""
+    found, values = instance(), ["0.02", "0.05", "0.1"]
+    line = cc.curve(found, vary="local_attr_l2", values=values, attr_l2_sum="0.15", local_attr_l2="0.1")
+    single = [certify(found, attr_l2_sum="0.15", local_attr_l2=v, attack=False) for v in values]
+    assert line.certified.tolist() == [one.certified for one in single]
+    assert line.naive.tolist() == [one.naive_certified for one in single]
+    assert len(set(line.naive.tolist())) > 1

@@ -12,13 +12,7 @@ from certcore.common.errors import InputError
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Figure, numbers
-from certcore.figures.style import (
-    BLACK,
-    KINDS,
-    RATIO_LABEL,
-    Kind,
-    on_background,
-)
+from certcore.figures.style import BLACK, KINDS, RATIO_LABEL, Kind, on_background
 from certcore.figures.table import Meaning, Table, format_cell, make_table, meanings_of, without_empty
 
 if TYPE_CHECKING:
@@ -130,15 +124,10 @@ class BarFigure(Figure):
         for k, bars in enumerate(self.series):
             kind = KINDS[bars.kind]
             drawn = axes.barh(
-                rows + (k - (len(self.series) - 1) / 2) * thickness,
-                bars.values,
-                thickness,
-                facecolor=kind.colour,
-                edgecolor="white" if not kind.hatch else BLACK,
-                linewidth=0.3,
-                hatch=kind.hatch,
+                rows + (k - (len(self.series) - 1) / 2) * thickness, bars.values, thickness, facecolor=kind.colour,
+                edgecolor="white" if not kind.hatch else BLACK, linewidth=0.3, hatch=kind.hatch,
                 label=sheet.printable(bars.label, 40),
-            )
+            )  # fmt: skip
             for patch in drawn:
                 patch.set_gid(f"bars-{k}")
             handles.append(
@@ -198,11 +187,7 @@ class BarFigure(Figure):
 
 
 def class_figure(
-    class_names: Sequence[str],
-    certified: Sequence[int],
-    naive: Sequence[int],
-    sizes: Sequence[int],
-    **more: Any,
+    class_names: Sequence[str], certified: Sequence[int], naive: Sequence[int], sizes: Sequence[int], **more: Any
 ) -> BarFigure:
     """Certified ratio per class, collective and naive, from counts.
 
@@ -222,11 +207,7 @@ def class_figure(
 
 
 def votes_figure(
-    votes: Sequence[int],
-    class_names: Sequence[str],
-    prediction: int | None = None,
-    node: str = "",
-    **more: Any,
+    votes: Sequence[int], class_names: Sequence[str], prediction: int | None = None, node: str = "", **more: Any
 ) -> BarFigure:
     """Estimation votes of one node per class; the certified label is marked."""
     names = [f"{name} (label)" if k == prediction else str(name) for k, name in enumerate(class_names)]

@@ -118,13 +118,8 @@ def compare_figure(
     if len(shares) > 1:
         raise InputError("some instances tell certified accuracies and others certified ratios; compare like with like")
     return CompareFigure(
-        vary=vary,
-        accuracy=shares == {True},
-        lines=tuple(lines),
-        log=log,
-        marker=marker,
+        vary=vary, accuracy=shares == {True}, lines=tuple(lines), log=log, marker=marker,
         columns=("instance", "accuracy", "r̄ naive", "r̄ collective", "gain (×)"),
         meanings=(Meaning.PLAIN, Meaning.PLAIN, Meaning.CERTIFIED, Meaning.CERTIFIED, Meaning.CERTIFIED),
-        rows=tuple(rows),
-        **{"name": f"compare-{vary}", **more},
-    )
+        rows=tuple(rows), **{"name": f"compare-{vary}", **more},
+    )  # fmt: skip

@@ -13,11 +13,7 @@ from certcore.common.rounding import rounded_down, rounded_up
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Figure, numbers
-from certcore.figures.geometry import (
-    cell_edges,
-    log_ticks,
-    positions,
-)
+from certcore.figures.geometry import cell_edges, log_ticks, positions
 from certcore.figures.kinds import contour_levels
 from certcore.figures.screen import ratios, whole_steps
 from certcore.figures.style import (
@@ -29,6 +25,8 @@ from certcore.figures.style import (
     MapOf,
     axis_label,
     colour_scale,
+    is_length,
+    refuse_log,
 )
 from certcore.figures.table import Meaning, Table, make_table, whole, without_empty
 from certcore.sweep import Surface
@@ -76,6 +74,8 @@ class ContourFigure(Figure):
             values = getattr(self, axis)
             if len(values) == 0 or (np.diff(values) <= 0).any() or values[0] < 0:
                 raise InputError(f"{axis} of a map are not ascending budgets from 0 on; sort them and drop repeats")
+        refuse_log(self.x, self.x_log)
+        refuse_log(self.y, self.y_log)
         shape = (len(self.x_values), len(self.y_values))
         for name in ("ratio", "reference", "certified", "reference_certified", "bounds", "attacks"):
             numbers(self, name, shape, "the map", finite=False)
@@ -148,8 +148,15 @@ class ContourFigure(Figure):
                 text += f", {KINDS[self.reference_kind].label} dotted"
         return text + "."
 
+    def edges(self) -> tuple[np.ndarray, np.ndarray]:
+        """The edges of the cells along both axes."""
+        return (
+            cell_edges(self.x_values, self.x_log, lengths=is_length(self.x)),
+            cell_edges(self.y_values, self.y_log, lengths=is_length(self.y)),
+        )
+
     def draw_screen(self, screen: Any, dark: bool) -> None:
-        xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
+        xs, ys = self.edges()
         what = for_plotly(measure(self))
         filled = self.filled
         difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
@@ -157,17 +164,12 @@ class ContourFigure(Figure):
         colours = colour_scale(difference)
         data, hover = cell_hover(self)
         screen.add_heatmap(
-            x=xs,
-            y=ys,
-            z=filled.T,
-            customdata=[[data[i][j] for i in range(len(data))] for j in range(len(self.y_values))],
-            zmin=low,
-            zmax=high,
-            colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
+            x=xs, y=ys, z=filled.T,
+            customdata=[[data[i][j] for i in range(len(data))] for j in range(len(self.y_values))], zmin=low,
+            zmax=high, colorscale=[[i / (len(colours) - 1), colour] for i, colour in enumerate(colours)],
             colorbar={"title": {"text": what, "side": "right", "font": {"size": 14}}, "thickness": 14},
-            hoverongaps=False,
-            hovertemplate=hover + "<extra></extra>",
-        )
+            hoverongaps=False, hovertemplate=hover + "<extra></extra>",
+        )  # fmt: skip
         contour_levels.draw_screen(screen, self, xs, ys, dark)
         if self.marker is not None:
             x, y = self.marker
@@ -176,12 +178,7 @@ class ContourFigure(Figure):
                 y=positions(np.array([y]), self.y_log),
                 mode="markers",
                 name="current budgets",
-                marker={
-                    "symbol": "x",
-                    "size": 13,
-                    "color": VERMILLION,
-                    "line": {"color": "#FFFFFF", "width": 1.5},
-                },
+                marker={"symbol": "x", "size": 13, "color": VERMILLION, "line": {"color": "#FFFFFF", "width": 1.5}},
                 customdata=[[x, y]],
                 hovertemplate="current budgets: %{customdata[0]:,} and %{customdata[1]:,}<extra></extra>",
             )
@@ -194,7 +191,8 @@ class ContourFigure(Figure):
                 where, text = log_ticks(float(edges[-1]))
                 update(type="log", tickvals=where, ticktext=text, range=np.log10(edges[[0, -1]]).tolist())
             else:
-                update(range=[float(edges[0]), float(edges[-1])], **whole_steps(float(edges[-1])))
+                steps = whole_steps(float(edges[-1]), lengths=is_length(key))
+                update(range=[float(edges[0]), float(edges[-1])], **steps)
         if len(self.y_values) == 1:
             screen.update_yaxes(showticklabels=False, ticks="", title="")
         screen.update_layout(clickmode="event+select")
@@ -205,7 +203,7 @@ class ContourFigure(Figure):
         if len(self.y_values) == 1:
             sheet.resize(0.45 * sheet.height)
         axes = sheet.axes()
-        xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
+        xs, ys = self.edges()
         filled = self.filled
         difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
         low, high = self.scale
@@ -241,7 +239,7 @@ class ContourFigure(Figure):
             if log:
                 sheet.log_axis(axes, which, float(edges[-1]))
             else:
-                sheet.whole_ticks(getattr(axes, f"{which}axis"))
+                sheet.whole_ticks(getattr(axes, f"{which}axis"), lengths=is_length(getattr(self, which)))
             getattr(axes, f"set_{which}lim")(edges[0], edges[-1])
         if len(self.y_values) == 1:
             axes.set_yticks([])
@@ -250,7 +248,7 @@ class ContourFigure(Figure):
         contour_levels.label_print(axes, self, sheet, xs, ys)
 
     def draw_latex(self, width_cm: float) -> str:
-        xs, ys = cell_edges(self.x_values, self.x_log), cell_edges(self.y_values, self.y_log)
+        xs, ys = self.edges()
         filled = self.filled
         difference = self.show in (MapOf.DIFFERENCE, MapOf.BRACKET)
         low, high = self.scale
@@ -326,27 +324,12 @@ def contour_figure(
     else:
         compared = _counts(reference.certified, reference.done if gaps else None)
     return ContourFigure(
-        x=x,
-        y=y,
-        x_values=surface.x_values,
-        y_values=surface.y_values,
-        ratio=certified / targets,
-        reference=compared / targets,
-        show=show,
-        levels=tuple(levels),
-        certified=certified,
-        reference_certified=compared,
-        bounds=_counts(_whole_bounds(surface), getattr(surface, "done", None) if gaps else None),
-        attacks=attacks,
-        targets=of,
+        x=x, y=y, x_values=surface.x_values, y_values=surface.y_values, ratio=certified / targets,
+        reference=compared / targets, show=show, levels=tuple(levels), certified=certified,
+        reference_certified=compared, bounds=int(surface.targets) - certified, attacks=attacks, targets=of,
         accuracy=accuracy_of is not None,
         **{"name": ("contours" if show == MapOf.RATIO else show) + f"-{x}-{y}", **more},
-    )
-
-
-def _whole_bounds(surface: Any) -> np.ndarray:
-    """The upper bound on the number of uncertified targets, as an integer."""
-    return int(surface.targets) - np.asarray(surface.certified)
+    )  # fmt: skip
 
 
 def _counts(counts: np.ndarray, done: np.ndarray | None) -> np.ndarray:

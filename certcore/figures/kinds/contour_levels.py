@@ -85,30 +85,19 @@ def draw_screen(screen: Any, figure: ContourFigure, xs: np.ndarray, ys: np.ndarr
             name = f"{KINDS[kind].label} {level_label(level)}"
             for width, colour in ((5, "#FFFFFF"), (2, BLACK)):
                 screen.add_scatter(
-                    x=path[:, 0],
-                    y=path[:, 1],
-                    mode="lines",
+                    x=path[:, 0], y=path[:, 1], mode="lines",
                     line={"color": colour, "width": width, "dash": "solid" if width == 5 else dash},
-                    opacity=0.65 if width == 5 else 1,
-                    name=name,
-                    legendgroup=name,
-                    showlegend=False,
-                    hoverinfo="skip",
-                )
+                    opacity=0.65 if width == 5 else 1, name=name, legendgroup=name, showlegend=False, hoverinfo="skip",
+                )  # fmt: skip
             # The map is the same on light and dark pages, but the legend needs another line colour on a dark one.
             sample = {"color": on_background(BLACK, dark), "width": 2, "dash": dash}
             screen.add_scatter(x=[None], y=[None], mode="lines", line=sample, name=name, legendgroup=name)
     for spot in label_spots(figure, xs, ys, _SCREEN):
         x, y = spot.at
         screen.add_annotation(
-            x=np.log10(x) if figure.x_log else x,
-            y=np.log10(y) if figure.y_log else y,
-            text=level_label(spot.level),
-            showarrow=False,
-            font={"size": 12, "color": BLACK},
-            bgcolor="rgba(255,255,255,0.8)",
-            borderpad=1,
-        )
+            x=np.log10(x) if figure.x_log else x, y=np.log10(y) if figure.y_log else y, text=level_label(spot.level),
+            showarrow=False, font={"size": 12, "color": BLACK}, bgcolor="rgba(255,255,255,0.8)", borderpad=1,
+        )  # fmt: skip
 
 
 def draw_print(axes: Any, figure: ContourFigure, sheet: Sheet, xs: np.ndarray, ys: np.ndarray) -> list[Any]:
@@ -125,14 +114,9 @@ def draw_print(axes: Any, figure: ContourFigure, sheet: Sheet, xs: np.ndarray, y
                     *line.T, color="white", linewidth=2.4, alpha=0.7, solid_capstyle="butt", zorder=2.9, gid="halo"
                 )
                 axes.plot(
-                    *line.T,
-                    color=BLACK,
-                    linestyle=dash,
-                    linewidth=1.2,
-                    solid_capstyle="butt",
-                    zorder=3,
+                    *line.T, color=BLACK, linestyle=dash, linewidth=1.2, solid_capstyle="butt", zorder=3,
                     gid=f"level-{kind}-{k}",
-                )
+                )  # fmt: skip
         if figure.levels:
             levels = ", ".join(level_label(level) for level in figure.levels)
             label = f"{KINDS[kind].label} = {levels}"

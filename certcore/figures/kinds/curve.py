@@ -12,14 +12,7 @@ from certcore.common.rounding import rounded_down, rounded_up
 from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Figure, numbers
-from certcore.figures.geometry import (
-    bracket_area,
-    line_marks,
-    log_ticks,
-    plateau,
-    positions,
-    step_band,
-)
+from certcore.figures.geometry import bracket_area, line_marks, log_ticks, plateau, positions, step_band
 from certcore.figures.kinds import curve_print
 from certcore.figures.screen import legend_only, ratios, translucent, whole_steps
 from certcore.figures.style import (
@@ -35,7 +28,9 @@ from certcore.figures.style import (
     RATIO_LABEL,
     Kind,
     axis_label,
+    is_length,
     on_background,
+    refuse_log,
     series_colour,
     series_marker,
 )
@@ -112,6 +107,7 @@ class CurveFigure(Figure):
         object.__setattr__(self, "lines", tuple(self.lines))
         if not 1 <= len(self.lines) <= MAX_LINES:
             raise InputError(f"a curve figure has {len(self.lines)} lines; expected 1 to {MAX_LINES}")
+        refuse_log(self.vary, self.log)
 
     def table(self) -> Table:
         columns = {
@@ -209,15 +205,10 @@ class CurveFigure(Figure):
         for names, end, y, above in curve_print.controls(self):
             x = positions(np.array([end]), self.log)[0]
             screen.add_annotation(
-                x=np.log10(x) if self.log else x,
-                y=y,
-                text="<br>".join(for_plotly(name) for name in names),
-                align="right",
-                showarrow=False,
-                xanchor="right",
-                yanchor="bottom" if above else "top",
+                x=np.log10(x) if self.log else x, y=y, text="<br>".join(for_plotly(name) for name in names),
+                align="right", showarrow=False, xanchor="right", yanchor="bottom" if above else "top",
                 font={"size": 11},
-            )
+            )  # fmt: skip
         if self.marker is not None:
             where = float(positions(np.array([self.marker]), self.log)[0])
             screen.add_vline(x=where, line={"color": on_background(BLACK, dark), "width": 1.5, "dash": "dash"})
@@ -231,9 +222,8 @@ class CurveFigure(Figure):
             )
             screen.update_layout(margin={"t": 28})
         screen.update_yaxes(title=self.y_label, range=[-0.02, 1.02], tickformat=".1f")
-        screen.update_xaxes(
-            title=axis, **whole_steps(max((float(line.values[-1]) for line in self.lines), default=9.0))
-        )
+        end = max((float(line.values[-1]) for line in self.lines), default=9.0)
+        screen.update_xaxes(title=axis, **whole_steps(end, lengths=is_length(self.vary)))
         if self.log:
             where_ticks, text = log_ticks(max(float(line.values[-1]) for line in self.lines))
             screen.update_xaxes(type="log", dtick=None, tickvals=where_ticks, ticktext=text)
@@ -249,7 +239,7 @@ class CurveFigure(Figure):
         options["legend image post style"] = "{mark indices={2}}"
         options |= {
             "xmin": "0.45" if self.log else "0",
-            "xmax": latex.number(max(end, 1) * (1.08 if self.log else 1.01)),
+            "xmax": latex.number((end if is_length(self.vary) and end else max(end, 1)) * (1.08 if self.log else 1.01)),
         }
         if self.log:
             latex.add_log_ticks(options, "x", end)
@@ -373,12 +363,7 @@ def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:
         customdata=[[float(line.values[start]), rounded_down(float(line.ratio[start]), 4)] for line, start in starts],
         name=PLATEAU_LABEL,
         mode="markers",
-        marker={
-            "symbol": "line-ns-open",
-            "size": 16,
-            "line": {"width": 2.5},
-            "color": on_background(BLACK, dark),
-        },
+        marker={"symbol": "line-ns-open", "size": 16, "line": {"width": 2.5}, "color": on_background(BLACK, dark)},
         hovertemplate="constant from %{customdata[0]:,} on<br>"
         + f"{figure.y_label}: %{{customdata[1]}}<extra></extra>",
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from certcore.common.rounding import rounded_down
-from certcore.figures.direct_labels import Box, place, pushed_apart
+from certcore.figures.direct_labels import Box, place_labels, pushed_apart
 from certcore.figures.escape import clean
 from certcore.figures.geometry import bracket_area, line_marks, plateau, positions
 from certcore.figures.style import (
@@ -23,6 +23,7 @@ from certcore.figures.style import (
     TOKENS,
     Kind,
     axis_label,
+    is_length,
     series_colour,
     series_marker,
 )
@@ -76,8 +77,9 @@ def _axes(figure: CurveFigure, sheet: Sheet) -> Any:
         sheet.log_axis(axes, "x", end)
         axes.set_xlim(0.45, max(end, 1) * 1.08)
     else:
-        axes.set_xlim(0 - 0.012 * end, max(end, 1) * 1.012)
-        sheet.whole_ticks(axes.xaxis)
+        lengths = is_length(figure.vary)
+        axes.set_xlim(0 - 0.012 * end, (end if lengths and end else max(end, 1)) * 1.012)
+        sheet.whole_ticks(axes.xaxis, lengths=lengths)
     axes.set_ylim(-0.02, 1.03)
     if figure.marker is not None:
         where = float(positions(np.array([figure.marker]), figure.log)[0])
@@ -105,17 +107,17 @@ def _direct(figure: CurveFigure, sheet: Sheet) -> bool:
     family = len({line.group for line in figure.lines}) > 1
     found = _labelled(axes, figure, sheet, family)
     sheet.settle()
-    size, room = sheet.font - 0.5, _room(axes)
+    size, axes_size = sheet.font - 0.5, _axes_size(axes)
     labels = [sheet.label(text) if text else "" for _, text in found]
     sizes = [(sheet.text_width(text, size), size * 1.05) if text else None for text in labels]
     heights = [_heights(axes, drawn) for drawn, _ in found]
-    boxes = place(heights, sizes, room, _marker_box(axes, figure, room))
+    boxes = place_labels(heights, sizes, axes_size, _marker_box(axes, figure, axes_size))
     if boxes is None:
         return family and _at_ends(axes, figure, sheet, list(zip([drawn for drawn, _ in found], labels)))
     sheet.keyed = True
     for (drawn, _), text, box in zip(found, labels, boxes):
         if box is not None:
-            at = ((box.left + box.width / 2) / room[0], (box.bottom + box.height / 2) / room[1])
+            at = ((box.left + box.width / 2) / axes_size[0], (box.bottom + box.height / 2) / axes_size[1])
             _write(axes, at, text, drawn, size, family)
     return True
 
@@ -159,29 +161,31 @@ def _at_ends(axes: Any, figure: CurveFigure, sheet: Sheet, found: list[tuple[Any
     if sheet.lower is not None:  # the part below the axes gets the whole width
         here = sheet.lower.get_position()
         sheet.lower.set_position((here.x0, here.y0, 0.985 - here.x0, here.height))
-    room = _room(axes)
+    axes_size = _axes_size(axes)
     ends = [float(_heights(axes, found[k][0])[~np.isnan(_heights(axes, found[k][0]))][-1]) for k in solid]
-    where = pushed_apart(ends, size * 1.15, room[1])
+    where = pushed_apart(ends, size * 1.15, axes_size[1])
     sizes = [(sheet.text_width(text, size), size * 1.05) if text and k not in solid else None
              for k, (_, text) in enumerate(found)]  # fmt: skip
-    boxes = place([_heights(axes, drawn) for drawn, _ in found], sizes, room, _marker_box(axes, figure, room), own=0)
+    boxes = place_labels(
+        [_heights(axes, drawn) for drawn, _ in found], sizes, axes_size, _marker_box(axes, figure, axes_size), own=0
+    )
     if where is None or boxes is None:
         return False
     sheet.keyed = True
     for k, end, height in zip(solid, ends, where):
         line = {"color": found[k][0].get_color(), "linewidth": 0.5, "transform": axes.transAxes, "clip_on": False}
-        axes.plot([1.0, 1.018], [end / room[1], height / room[1]], **line)
-        _write(axes, (1.025, height / room[1]), found[k][1], found[k][0], size, True, ha="left")
+        axes.plot([1.0, 1.018], [end / axes_size[1], height / axes_size[1]], **line)
+        _write(axes, (1.025, height / axes_size[1]), found[k][1], found[k][0], size, True, ha="left")
     for (drawn, text), box in zip(found, boxes):
         if box is not None:
-            at = ((box.left + box.width / 2) / room[0], (box.bottom + box.height / 2) / room[1])
+            at = ((box.left + box.width / 2) / axes_size[0], (box.bottom + box.height / 2) / axes_size[1])
             _write(axes, at, text, drawn, size, True)
     return True
 
 
 def _texts(figure: CurveFigure, family: bool) -> list[str]:
     """The label of each line: in a family the member's name, and once per dash style its meaning."""
-    told: set[str] = set()
+    named: set[str] = set()
     texts = []
     for line in figure.lines:
         kind = KINDS[line.kind]
@@ -190,12 +194,12 @@ def _texts(figure: CurveFigure, family: bool) -> list[str]:
         elif line.kind == Kind.COLLECTIVE or not line.name:
             texts.append(clean(line.name, 60) or kind.label)
         else:
-            texts.append("" if line.kind in told else f"{kind.dash.screen.replace('dot', 'dotted')}: {kind.label}")
-            told.add(line.kind)
+            texts.append("" if line.kind in named else f"{kind.dash.screen.replace('dot', 'dotted')}: {kind.label}")
+            named.add(line.kind)
     return texts
 
 
-def _room(axes: Any) -> tuple[float, float]:
+def _axes_size(axes: Any) -> tuple[float, float]:
     """Width and height of the axes in points."""
     box, dpi = axes.get_window_extent(), axes.figure.dpi
     return float(box.width * 72 / dpi), float(box.height * 72 / dpi)
@@ -203,7 +207,7 @@ def _room(axes: Any) -> tuple[float, float]:
 
 def _heights(axes: Any, drawn: Any) -> np.ndarray:
     """Height of a line at every point of the axes' width, in points from the lower edge; NaN outside the line."""
-    width, height = _room(axes)
+    width, height = _axes_size(axes)
     corner = axes.get_window_extent().p0
     x, y = np.asarray(drawn.get_xdata(), dtype=float), np.asarray(drawn.get_ydata(), dtype=float)
     if len(x) == 2 and y[0] == y[1]:  # a horizontal line across the axes
@@ -217,12 +221,12 @@ def _heights(axes: Any, drawn: Any) -> np.ndarray:
     return np.where(inside, points[np.minimum(where, len(points) - 1), 1], np.nan)
 
 
-def _marker_box(axes: Any, figure: CurveFigure, room: tuple[float, float]) -> list[Box]:
+def _marker_box(axes: Any, figure: CurveFigure, axes_size: tuple[float, float]) -> list[Box]:
     if figure.marker is None:
         return []
     where = float(positions(np.array([figure.marker]), figure.log)[0])
     share = float(axes.transAxes.inverted().transform(axes.transData.transform((where, 0.5)))[0])
-    return [Box(share * room[0] - 0.5, 0.0, 1.0, room[1])]
+    return [Box(share * axes_size[0] - 0.5, 0.0, 1.0, axes_size[1])]
 
 
 def line_label(name: str, kind: str, average_radius: float | None = None) -> str:

@@ -13,12 +13,7 @@ from certcore.figures import latex
 from certcore.figures.escape import clean, for_latex, for_plotly
 from certcore.figures.figure import Figure, numbers
 from certcore.figures.kinds.bars import Bars
-from certcore.figures.style import (
-    BLACK,
-    KINDS,
-    Kind,
-    on_background,
-)
+from certcore.figures.style import BLACK, KINDS, Kind, on_background
 from certcore.figures.table import Table, make_table
 
 if TYPE_CHECKING:
@@ -94,16 +89,9 @@ class DistributionFigure(Figure):
         for k, bars in enumerate(self.series):
             kind = KINDS[bars.kind]
             drawn = axes.bar(
-                self.edges[:-1],
-                bars.values,
-                np.diff(self.edges),
-                base,
-                align="edge",
-                facecolor=kind.colour,
-                edgecolor=kind.colour if not kind.hatch else BLACK,
-                linewidth=0.2,
-                hatch=kind.hatch,
-            )
+                self.edges[:-1], bars.values, np.diff(self.edges), base, align="edge", facecolor=kind.colour,
+                edgecolor=kind.colour if not kind.hatch else BLACK, linewidth=0.2, hatch=kind.hatch,
+            )  # fmt: skip
             for patch in drawn:
                 patch.set_gid(f"bars-{k}")
             base = base + bars.values
@@ -168,21 +156,14 @@ class DistributionFigure(Figure):
 
 
 def distribution_figure(
-    p: np.ndarray,
-    *,
-    thresholds: Sequence[tuple[str, float]] = (("abstains", 0.5),),
-    bins: int = 50,
-    **more: Any,
+    p: np.ndarray, *, thresholds: Sequence[tuple[str, float]] = (("abstains", 0.5),), bins: int = 50, **more: Any
 ) -> DistributionFigure:
     """Distribution of the lower confidence bounds p of all nodes; nodes at or below one half abstain."""
     values = np.asarray(p, dtype=float)
     edges = np.linspace(0.0, 1.0, bins + 1)
     speaks = values > 0.5
     series = []
-    for label, chosen, kind in (
-        ("certifiable", speaks, Kind.COLLECTIVE),
-        ("abstains (p ≤ 1/2)", ~speaks, Kind.NAIVE),
-    ):
+    for label, chosen, kind in (("certifiable", speaks, Kind.COLLECTIVE), ("abstains (p ≤ 1/2)", ~speaks, Kind.NAIVE)):
         if chosen.any():
             series.append(Bars(label=label, values=np.histogram(values[chosen], edges)[0], kind=kind))
     if not series:

@@ -12,18 +12,10 @@ from certcore.common.errors import InputError
 from certcore.common.rounding import rounded_up
 from certcore.domain.layout import quick_layout
 from certcore.domain.perturbations import TYPES, node_types
+from certcore.domain.scale import shown
 from certcore.figures.escape import clean, for_plotly
 from certcore.figures.figure import Cells, Figure, indices, numbers
-from certcore.figures.geometry import (
-    GRAPH_ASPECT,
-    edge_keys,
-    graph_places,
-    near,
-    remaining,
-    seen,
-    segments,
-    zoomed_in,
-)
+from certcore.figures.geometry import GRAPH_ASPECT, edge_keys, graph_places, near, remaining, seen, segments, zoomed_in
 from certcore.figures.kinds import graph_nodes, graph_sites
 from certcore.figures.style import (
     ATTACKER_LABEL,
@@ -67,7 +59,8 @@ class GraphFigure(Figure):
     `added` and `deleted` are the edges the attack adds and deletes, the latter with their `amount` (1 unless relaxed).
     `injected` are the edges of injected nodes, which are numbered after the others and drawn beside the graph. `spent`
     is the number of flips at each node and `spent_kind` their most frequent type. `margin` is how many further flips
-    inside its field would leave a target uncertified. `tally` has for each type its sites, flips and budget (-1: not
+    inside its field would leave a target uncertified; with lengths, how many steps of a further distance (`step`), and
+    `spent` is how far each node is moved. `tally` has for each type its sites, flips and budget (-1: not
     known). `links` has a row for each label that a site helps break: the site's two ends (the same node twice where
     attributes are flipped) and the label's node.
 
@@ -89,6 +82,7 @@ class GraphFigure(Figure):
     spent: np.ndarray | None = None
     spent_kind: np.ndarray | None = None
     margin: np.ndarray | None = None
+    step: float = 0
     names: tuple[str, ...] | None = None
     tally: np.ndarray | None = None
     links: np.ndarray | None = None
@@ -159,7 +153,7 @@ class GraphFigure(Figure):
             "spent": Meaning.ATTACKED,
             "attacker": Meaning.PLAIN,
             "protected": Meaning.PLAIN,
-            "further_flips": Meaning.PLAIN,
+            "further_distance" if self.step else "further_flips": Meaning.PLAIN,
             "deleted": Meaning.ATTACKED,
         }
         attackers = set(() if self.attackers is None else self.attackers.tolist())
@@ -169,7 +163,9 @@ class GraphFigure(Figure):
             name = None if self.names is None else self.names[i]
             spent = None if self.spent is None else self.spent[i]
             state = self.groups[int(self.state[i])]
-            margin = None if self.margin is None or self.margin[i] < 0 else int(self.margin[i])
+            margin = (
+                None if self.margin is None or self.margin[i] < 0 else round(int(self.margin[i]) * (self.step or 1), 9)
+            )
             rows.append(("node", i, None, name, x, y, state, spent, i in attackers, i in protected, margin, None))
         blank = (None,) * 8
         for (i, j), amount in zip(self.edges.tolist(), deleted_amounts(self).tolist()):
@@ -183,7 +179,8 @@ class GraphFigure(Figure):
 
     def shortened(self, rows: Cells, most: int) -> tuple[Cells, str]:
         """The first rows, which are the most important ones."""
-        return rows[:most], f"the first {most} of {len(rows)} rows, most flips first"
+        first = "longest moves" if self.step else "most flips"
+        return rows[:most], f"the first {most} of {len(rows)} rows, {first} first"
 
     def description(self) -> str:
         counts = np.bincount(self.state, minlength=len(self.groups))
@@ -219,8 +216,8 @@ class GraphFigure(Figure):
             name="edges",
         )
         size = float(np.clip(130 / np.sqrt(max(len(self.positions), 1)), 3, 12))
-        for look in graph_nodes.looks(self, dark):
-            add(**_screen_nodes(self, where, look, size, dark))
+        for styled in graph_nodes.styled_nodes(self, dark):
+            add(**_screen_nodes(self, where, styled, size, dark))
         for marks in graph_sites.screen_traces(self, where, dark):
             screen.add_scatter(**marks)
         for nodes, label, symbol, colour in (
@@ -298,19 +295,11 @@ def graph_figure(
     attack = {} if found is None else _attack_fields(instance, certificate, relaxed, found, state)
     state, groups = _coloured(instance, state, Palette.parse(palette, "palette"))
     return GraphFigure(
-        positions=positions_of(instance),
-        edges=instance.graph.edges,
-        state=state,
-        groups=groups,
-        palette=palette,
-        lost=lost,
-        faded=faded,
-        protected=np.asarray(certificate.threat.protected, dtype=np.int64),
-        names=instance.node_names,
-        relaxed=relaxed,
-        **attack,
+        positions=positions_of(instance), edges=instance.graph.edges, state=state, groups=groups, palette=palette,
+        lost=lost, faded=faded, protected=np.asarray(certificate.threat.protected, dtype=np.int64),
+        names=instance.node_names, relaxed=relaxed, **attack,
         **{"name": "graph-relaxed" if relaxed else "graph", **more},
-    )
+    )  # fmt: skip
 
 
 def _attack_fields(
@@ -328,12 +317,11 @@ def _attack_fields(
         "amount": np.asarray(allocation.deleted)[used],
         "added": np.asarray(allocation.added).reshape(-1, 2),
         "injected": np.asarray(allocation.injected).reshape(-1, 2),
-        "spent": np.asarray(allocation.attributes).sum(axis=0),
+        "spent": _moved(instance, np.asarray(allocation.attributes)),
         "spent_kind": np.array(node_types())[np.asarray(allocation.attributes).argmax(axis=0)],
         "margin": margin,
-        "tally": np.column_stack(
-            [(found.amounts > NOTHING).sum(axis=0), found.amounts.sum(axis=0), list(threat.budgets)]
-        ),
+        "step": found.step,
+        "tally": np.column_stack([(found.amounts > NOTHING).sum(axis=0), found.spent, found.budgets]),
     }
     if relaxed:
         broken[state == _STATE_KEYS.index(TargetState.BEFORE)] = 0
@@ -343,6 +331,13 @@ def _attack_fields(
     if threat.sigma is not None:
         attack["attackers"] = np.flatnonzero(np.asarray(allocation.attackers, dtype=float) > NOTHING)
     return attack
+
+
+def _moved(instance: Instance, attributes: np.ndarray) -> np.ndarray:
+    """What is spent at each node, of all types together: flips, or the distance it is moved by."""
+    by_type = np.zeros((attributes.shape[1], len(TYPES)), dtype=attributes.dtype)
+    by_type[:, list(node_types())] = attributes.T
+    return np.asarray(shown(instance.scale, by_type).sum(axis=1))
 
 
 def _coloured(instance: Instance, state: np.ndarray, palette: Palette) -> tuple[np.ndarray, tuple[str, ...]]:
@@ -386,37 +381,39 @@ def deleted_amounts(figure: GraphFigure) -> np.ndarray:
 
 
 def _screen_nodes(
-    figure: GraphFigure, where: np.ndarray, look: graph_nodes.Look, size: float, dark: bool
+    figure: GraphFigure, where: np.ndarray, styled: graph_nodes.StyledNodes, size: float, dark: bool
 ) -> dict[str, Any]:
-    members, label = look.members, for_plotly(look.label)
+    members, label = styled.members, for_plotly(styled.label)
     label = label.split(" (")[0] if figure.relaxed else label
     names = [for_plotly(figure.names[i]) if figure.names is not None else str(i) for i in members.tolist()]
     data: list[list[Any]] = [[i, text] for i, text in zip(members.tolist(), names)]
     hover = f"node %{{customdata[0]}}: %{{customdata[1]}}<br>{label}"
     if figure.spent is not None:
         for row, spent in zip(data, figure.spent[members].tolist()):
-            row.append(f"{int(spent):,}" if spent == int(spent) else rounded_up(spent))
-        hover += "<br>flips at this node: %{customdata[2]}"
-    if look.step:
+            amount = f"{spent:.3g}" if figure.step else rounded_up(spent)
+            row.append(f"{int(spent):,}" if spent == int(spent) else amount)
+        hover += f"<br>{'moved by' if figure.step else 'flips at this node'}: %{{customdata[2]}}"
+    if styled.step:
         for row, margin in zip(data, figure.margin[members].tolist()):  # type: ignore[index]
-            row.append("no number of" if margin < 0 else f"{int(margin):,}")
-        hover += f"<br>further flips that can leave it uncertified: %{{customdata[{2 + (figure.spent is not None)}]}}"
-        label = f"{label}, {look.step}"
+            row.append("no number of" if margin < 0 else graph_nodes.margin_text(int(margin), figure.step))
+        more = "distance" if figure.step else "flips"
+        hover += f"<br>further {more} that can leave it uncertified: %{{customdata[{2 + (figure.spent is not None)}]}}"
+        label = f"{label}, {styled.step}"
     return {
         "x": where[members, 0],
         "y": where[members, 1],
         "mode": "markers",
         "marker": {
-            "color": on_background(look.colour, dark),
-            "symbol": look.marker.screen,
-            "size": size * look.scale,
+            "color": on_background(styled.colour, dark),
+            "symbol": styled.marker.screen,
+            "size": size * styled.scale,
             "line": {
-                "width": 1.8 if look.outline else 0.5,
-                "color": look.outline or ("#0E1117" if dark else "#FFFFFF"),
+                "width": 1.8 if styled.outline else 0.5,
+                "color": styled.outline or ("#0E1117" if dark else "#FFFFFF"),
             },
         },
-        "name": look.entry or f"{label} ({len(members):,})",
-        "showlegend": bool(look.label),
+        "name": styled.entry or f"{label} ({len(members):,})",
+        "showlegend": bool(styled.label),
         "customdata": data,
         "hovertemplate": hover + "<extra></extra>",
         "unselected": {"marker": {"opacity": 1}},

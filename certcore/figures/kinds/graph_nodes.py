@@ -17,7 +17,6 @@ from certcore.figures.style import (
     SHARES,
     STATES,
     VIRIDIS,
-    Closeness,
     Marker,
     Palette,
     StateStyle,
@@ -42,7 +41,7 @@ _FADED = "#E4E7EB"
 
 
 @dataclass(frozen=True, eq=False)
-class Look:
+class StyledNodes:
     """Nodes of one style, and their legend entry (empty if another entry covers them)."""
 
     members: np.ndarray
@@ -57,13 +56,15 @@ class Look:
     """For nodes coloured by margin: their margin in words."""
 
 
-def looks(figure: GraphFigure, dark: bool = False) -> list[Look]:
+def styled_nodes(figure: GraphFigure, dark: bool = False) -> list[StyledNodes]:
     """Groups of nodes in drawing order, the most important last."""
-    found: list[Look] = []
+    found: list[StyledNodes] = []
     faded = np.zeros(len(figure.state), dtype=bool)
     if figure.faded is not None and len(figure.faded):
         faded[figure.faded] = True
-        found.append(Look(np.flatnonzero(faded), "", "#2A2F37" if dark else _FADED, _CIRCLE, 0.7, "", len(STATES)))
+        found.append(
+            StyledNodes(np.flatnonzero(faded), "", "#2A2F37" if dark else _FADED, _CIRCLE, 0.7, "", len(STATES))
+        )
     for group, name in enumerate(figure.groups):
         members = np.flatnonzero((figure.state == group) & ~faded)
         if not len(members):
@@ -71,23 +72,23 @@ def looks(figure: GraphFigure, dark: bool = False) -> list[Look]:
         if not figure.by_state:
             style = _group_style(figure, group, name)
             entry = f"{clean(style.label, 40)} ({len(members):,})"
-            found.append(Look(members, style.label, style.colour, style.marker, style.scale, entry, group))
+            found.append(StyledNodes(members, style.label, style.colour, style.marker, style.scale, entry, group))
             continue
         style = STATES[name]
         if figure.margin is not None and name in _KEPT:
             found += _graded(figure, members, style, group, dark)
         elif figure.broken is None or name not in (TargetState.PARTLY, TargetState.LOST):
             entry = f"{clean(style.label, 40)} ({len(members):,})"
-            found.append(Look(members, style.label, style.colour, style.marker, style.scale, entry, group))
+            found.append(StyledNodes(members, style.label, style.colour, style.marker, style.scale, entry, group))
     if figure.broken is not None:
         found += _shares(figure.broken, np.flatnonzero((figure.broken > NOTHING) & ~faded))
     elif figure.lost is not None and not figure.by_state:  # framed, on top of the other colours
         # The class colours include the colour of lost nodes, so the frame is black there.
         frame = on_background(BLACK, dark) if figure.palette == Palette.CLASS else LOST_COLOUR
         found += [
-            Look(both, _LOST.label, look.colour, _LOST.marker, _LOST.scale, "", look.group, frame)
-            for look in list(found)
-            if len(both := np.intersect1d(look.members, figure.lost))
+            StyledNodes(both, _LOST.label, styled.colour, _LOST.marker, _LOST.scale, "", styled.group, frame)
+            for styled in list(found)
+            if len(both := np.intersect1d(styled.members, figure.lost))
         ]
     return found
 
@@ -98,22 +99,22 @@ def _group_style(figure: GraphFigure, group: int, name: str) -> StateStyle:
     return StateStyle(name, series_colour(group), series_marker(group), 1.0)
 
 
-def _graded(figure: GraphFigure, members: np.ndarray, style: StateStyle, group: int, dark: bool) -> list[Look]:
+def _graded(figure: GraphFigure, members: np.ndarray, style: StateStyle, group: int, dark: bool) -> list[StyledNodes]:
     """Targets that keep their certificate, by margin, the smallest margin on top."""
     assert figure.margin is not None
     if figure.palette == Palette.MARGIN:
         step, tones = _margin_steps(figure, members), _margin_scale(figure)
     else:
-        step, tones = closeness(figure.margin[members]), _close_scale(dark)
+        step, tones = closeness(figure.margin[members]), _close_scale(dark, figure.step)
     scale = 1.0 if figure.palette == Palette.MARGIN else style.scale
     return [
-        Look(here, style.label, tones[k][0], _CIRCLE, scale, "", group, step=tones[k][1])
+        StyledNodes(here, style.label, tones[k][0], _CIRCLE, scale, "", group, step=tones[k][1])
         for k in range(len(tones) - 1, -1, -1)
         if len(here := members[step == k])
     ]
 
 
-def _shares(broken: np.ndarray, members: np.ndarray) -> list[Look]:
+def _shares(broken: np.ndarray, members: np.ndarray) -> list[StyledNodes]:
     """Targets by the fraction by which the relaxed adversary breaks them, fully broken ones on top."""
     tones, label = SHARES[1:], TargetState.PARTLY
     step = np.clip(np.ceil(broken[members] * len(tones) - NOTHING).astype(np.int64) - 1, 0, len(tones) - 1)
@@ -122,7 +123,7 @@ def _shares(broken: np.ndarray, members: np.ndarray) -> list[Look]:
         here = members[step == k]
         text = f"broken by a fraction u of {k / len(tones):g} to {(k + 1) / len(tones):g} ({len(here):,})"
         if len(here):
-            found.append(Look(here, label, tone, _LOST.marker, 1.2 + 0.1 * k, text, _STATE_NUMBER[label]))
+            found.append(StyledNodes(here, label, tone, _LOST.marker, 1.2 + 0.1 * k, text, _STATE_NUMBER[label]))
     return found
 
 
@@ -157,8 +158,7 @@ def _margin_scale(figure: GraphFigure) -> list[tuple[str, str]]:
     for k, end in enumerate(ends):
         colour = VIRIDIS[round(k * (len(VIRIDIS) - 1) / max(len(ends) - 1, 1))]
         first = ends[k - 1] + 1 if k else 1
-        span = f"{first} or more" if end == _MOST_MARGIN else str(end) if first == end else f"{first}–{end}"
-        scale.append((colour, f"{span} further {'flip' if span == '1' else 'flips'} can leave it uncertified"))
+        scale.append((colour, _further(first, None if end == _MOST_MARGIN else end, figure.step)))
     return [*scale, (STATES[TargetState.ALONE].colour, "no number of these flips leaves it uncertified")]
 
 
@@ -170,18 +170,31 @@ def steps(figure: GraphFigure) -> list[tuple[str, str]]:
     if figure.palette == Palette.MARGIN:
         scale, step = _margin_scale(figure), _margin_steps(figure, kept)
     else:
-        scale, step = _close_scale(), closeness(figure.margin[kept])
+        scale, step = _close_scale(step=figure.step), closeness(figure.margin[kept])
     counts = np.bincount(step, minlength=len(scale)).tolist()
     return [(colour, f"{text} ({number:,})") for (colour, text), number in zip(scale, counts) if number]
 
 
-def _close_scale(dark: bool = False) -> list[tuple[str, str]]:
-    def text(step: Closeness) -> str:
-        if step.most is None:
-            return f"{max(s.most or 0 for s in CLOSENESS) + 1} or more further flips can, if any"
-        return f"{step.label} further {'flip' if step.most == 1 else 'flips'} can leave it uncertified"
+def margin_text(margin: int, step: float) -> str:
+    """A margin: a number of flips, or of steps of a distance."""
+    return f"{margin * step:.4g}" if step else f"{margin:,}"
 
-    return [(s.dark if dark else s.colour, text(s)) for s in CLOSENESS]
+
+def _further(first: int, last: int | None, step: float) -> str:
+    """Margins from the first to the last, in words."""
+    if step:
+        span = f"more than {margin_text(first - 1, step)}" if last is None else f"at most {margin_text(last, step)}"
+        return f"{span} of further distance can leave it uncertified"
+    span = f"{first} or more" if last is None else str(last) if first == last else f"{first}–{last}"
+    return f"{span} further {'flip' if span == '1' else 'flips'} can leave it uncertified"
+
+
+def _close_scale(dark: bool = False, step: float = 0) -> list[tuple[str, str]]:
+    ends = [s.most for s in CLOSENESS]
+    texts = [_further((ends[k - 1] or 0) + 1 if k else 1, end, step) for k, end in enumerate(ends)]
+    if not step:
+        texts[-1] = f"{(ends[-2] or 0) + 1} or more further flips can, if any"
+    return [(s.dark if dark else s.colour, text) for s, text in zip(CLOSENESS, texts)]
 
 
 @dataclass(frozen=True)
@@ -196,19 +209,19 @@ class Entry:
 
 def entries(figure: GraphFigure) -> list[Entry]:
     """The legend of the nodes, lost ones first."""
-    found = looks(figure)
-    broken = [look.label in (TargetState.LOST, TargetState.PARTLY) for look in found]
+    found = styled_nodes(figure)
+    broken = [styled.label in (TargetState.LOST, TargetState.PARTLY) for styled in found]
     first, rest = (
         [
-            Entry(look.colour, look.marker, look.entry)
-            for look, one in zip(found, broken)
-            if look.entry and one == wanted
+            Entry(styled.colour, styled.marker, styled.entry)
+            for styled, one in zip(found, broken)
+            if styled.entry and one == wanted
         ]
         for wanted in (True, False)
     )
-    framed = [look for look in found if look.outline]
+    framed = [styled for styled in found if styled.outline]
     if framed:
-        number = sum(len(look.members) for look in framed)
+        number = sum(len(styled.members) for styled in framed)
         first = [Entry("#FFFFFF", _LOST.marker, f"{_LOST.label} ({number:,})", framed[0].outline)]
     return first + [Entry(colour, _CIRCLE, text) for colour, text in steps(figure)] + rest
 
@@ -216,20 +229,13 @@ def entries(figure: GraphFigure) -> list[Entry]:
 def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, size: float) -> list[Any]:
     """Draw the nodes on a printed graph; returns their legend entries."""
     thin = 0.15 if len(figure.positions) < 1000 else 0
-    for k, look in enumerate(looks(figure)):
-        x, y = where[look.members][seen(where[look.members])].T
+    for k, styled in enumerate(styled_nodes(figure)):
+        x, y = where[styled.members][seen(where[styled.members])].T
         axes.plot(
-            x,
-            y,
-            linestyle="",
-            marker=look.marker.print,
-            markersize=np.sqrt(size) * look.scale,
-            color=look.colour,
-            markeredgewidth=0.6 if look.outline else thin,
-            markeredgecolor=look.outline or "white",
-            zorder=3 + 0.1 * k,
-            gid=f"nodes-{look.group}",
-        )
+            x, y, linestyle="", marker=styled.marker.print, markersize=np.sqrt(size) * styled.scale,
+            color=styled.colour, markeredgewidth=0.6 if styled.outline else thin,
+            markeredgecolor=styled.outline or "white", zorder=3 + 0.1 * k, gid=f"nodes-{styled.group}",
+        )  # fmt: skip
     return [
         sheet.sample(
             linestyle="", marker=entry.marker.print, color=entry.colour, markersize=5,

@@ -66,6 +66,8 @@ class Mark:
 
     @property
     def text(self) -> str:
+        if TABLE[self.kind].lengths:
+            return f"{float(f'{self.flips:.2g}'):g}".removeprefix("0")
         if self.flips == int(self.flips):
             return f"{self.flips:.0f}"
         return f"{self.flips:.1f}" if self.flips >= 0.1 else "<.1"
@@ -83,7 +85,10 @@ def marks_of(figure: GraphFigure, where: np.ndarray, unit: float) -> list[Mark]:
     small = 1.0 if len(found) <= 30 else 0.7
     # An edge is one flip, so its mark is smaller than that of a node, and smaller still if there are many.
     edge = 4.0 if sum(mark.is_edge for mark in found) <= 8 else 3.4
-    points = [edge if mark.is_edge else 3.8 + np.sqrt(min(mark.flips, 16.0)) for mark in found]
+    # The longest move is as large as 16 flips.
+    longest = max((mark.flips for mark in found if TABLE[mark.kind].lengths), default=1.0)
+    weight = [16 * (mark.flips / longest) ** 2 if TABLE[mark.kind].lengths else min(mark.flips, 16.0) for mark in found]
+    points = [edge if mark.is_edge else 3.8 + np.sqrt(heavy) for mark, heavy in zip(found, weight)]
     radii = small * unit * np.array(points, dtype=float)
     rings = unit * np.array([_RING if mark.held else 0.0 for mark in found])
     # Rings of controlled nodes are fixed obstacles for the marks.
@@ -274,8 +279,11 @@ def entries(figure: GraphFigure) -> list[tuple[int, str]]:
     for kind, (sites, flips, budget) in enumerate(_tally(figure).tolist()):
         if not sites and budget <= 0:
             continue
-        spent = f"{flips:,.0f}" if flips == int(flips) else f"{flips:,.2f}"
-        of = f" of {budget:,.0f}" if budget >= 0 else ""
+        if TABLE[kind].lengths:
+            spent, of = f"{flips:.3g}", f" of {budget:.10g}" if budget >= 0 else ""
+        else:
+            spent = f"{flips:,.0f}" if flips == int(flips) else f"{flips:,.2f}"
+            of = f" of {budget:,.0f}" if budget >= 0 else ""
         labels.append(
             (kind, f"{SITE_LABEL}: {sites:,.0f} {'site' if sites == 1 else 'sites'}, {spent}{of} {LABELS[TYPES[kind]]}")
         )

@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.products import dot
-from certcore.domain.perturbations import ADJ_ADD, ATTR_ADD, ATTR_DEL
+from certcore.domain.perturbations import ADJ_ADD, ATTR_ADD, ATTR_DEL, INJECT
 from certcore.program.ballots import BallotsStructure
 from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts, Rows, violated
@@ -183,17 +183,18 @@ class Solver:
         if best == self.structure.constant:
             return BoundResult(point, best, lower, Status.OPTIMAL, np.zeros(self.structure.columns.count), None, 0.0, 0)
         repaired_at = counting_bound(program)
-        if repaired_at is not None:
+        if repaired_at is not None and not program.amounts[INJECT]:
             bound = repaired_at[0].bound(program)
             return BoundResult(point, bound, float(bound), Status.OPTIMAL, repaired_at[1], repaired_at[0], 0.0, 0)
-        first = spread_duals(program)
+        # A new node joins each target once, which counting ignores: with new nodes it is only a first bound.
+        first = spread_duals(program) if repaired_at is None else repaired_at[0]
         if first is not None and first.bound(program) < best:
             best, by = first.bound(program), first
             self._know(point, first)
         if self._large is not None:
             answer = self._solve_large(self._large, program, deadline, cancel)
             if answer.status is not Status.FAILED:
-                return answer
+                return answer if answer.bound <= best else replace(answer, bound=best, duals=by)
             best, by = answer.bound, answer.duals
         if len(self._cuts) > SOLVER.max_cuts:
             self._forget_cuts()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,8 +11,10 @@ import pytest
 import certcore as cc
 from certcore import ThreatModel
 from certcore.sweep import curve, surface
+from certcore.verify import verify_proof
 from tests.pages.toys import ballots_instance
 
+BUNDLES = Path(__file__).resolve().parents[2] / "precomputed"
 VALUES = [0, 1, 2, 5, 8]
 INSTANCE = ballots_instance()
 
@@ -47,3 +50,12 @@ def test_maps_are_those_of_single_certificates(x: str, y: str, tolerance: float)
         one = cc.certify(INSTANCE, threat.replace(**{x: a, "local_inject" if y == "inject_edges" else y: b}))
         least = one.certified - np.floor(tolerance * one.targets)
         assert least <= found.certified[i, j] <= one.certified
+
+
+def test_a_weaker_attacker_is_not_certified_less() -> None:
+    """A new node joins each target once: counting its edges as if all could go to one target proved far less."""
+    instance = cc.load_instance(BUNDLES / "cora-decoupled-ballots-s0.npz")
+    weaker = cc.certify(instance, adj_add=17, inject=1, targets="correct", attack=False)
+    stronger = cc.certify(instance, adj_add=17, inject=1, attr_add=1, targets="correct", attack=False)
+    assert stronger.certified <= weaker.certified
+    assert verify_proof(weaker.proof, instance).certified == weaker.certified

@@ -100,7 +100,7 @@ def draw(view: View) -> None:
     entries = found.entries(lines)
     figure = _figure(found, lines, entries, log)
     _headline(found, entries, figure)
-    _picture(found, entries, figure)
+    _picture(found, entries, figure, task)
     work.line(task)
     _numbers(found, entries, figure, task)
     work.line(here)
@@ -283,7 +283,7 @@ def _headline(found: Compared, entries: list[figures.CompareEntry], figure: Comp
     st.caption(f"{at_end.markdown}. Share of {share}.{note}")
 
 
-def _picture(found: Compared, entries: list[figures.CompareEntry], figure: CompareFigure) -> None:
+def _picture(found: Compared, entries: list[figures.CompareEntry], figure: CompareFigure, task: work.Work) -> None:
     """The lines with their names and numbers at their ends."""
     dark, same = charts.is_dark(), ends.coinciding(figure)
     here, end = sweeps.position(found.view.threat, found.vary), sweeps.picked(found.vary, figure.lines[0].values[-1])
@@ -300,8 +300,9 @@ def _picture(found: Compared, entries: list[figures.CompareEntry], figure: Compa
             figure,
             key="compare",
             height=ends.HEIGHT,
-            restyle=lambda screen: ends.restyle(screen, figure, dark=dark),
+            restyle=lambda screen: ends.restyle(screen, figure),
             note="Solid and dashed: proven together. Dotted: one by one.",
+            tasks=[task],
         )
     with right:
         ends.draw(labels, dark=dark)

@@ -68,15 +68,6 @@ CLASSES: Final = (
     Token("#7C8692", "#7E8997"),
 )
 
-#: Colours and dashes of compared models on the screen; none is the colour of lost targets.
-COMPARED: Final = (
-    (Token("#0072B2", "#5AB4F0"), "solid"),
-    (Token("#C2477F", "#F08CBB"), "7px,3px"),
-    (Token("#8A6A00", "#E3BE4A"), "8px,3px,2px,3px"),
-    (Token("#1B2430", "#E8ECF1"), "13px,4px"),
-    (Token("#00756B", "#4FC3B5"), "4px,3px"),
-    (Token("#6A4C93", "#B79CE0"), "10px,3px,2px,3px,2px,3px"),
-)
 #: Colours of a family of lines or of classes, in order; yellow is last because it is weak on white.
 SERIES: Final = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
 
@@ -117,6 +108,24 @@ LONG_DASHED: Final = Dash((0, (10.0, 2.0)), "longdash", "dash pattern=on 10pt of
 DOTTED: Final = Dash((0, (1.0, 1.4)), "dot", "densely dotted")
 DASH_DOTTED: Final = Dash((0, (4.0, 1.4, 1.0, 1.4)), "dashdot", "densely dashdotted")
 DASHED: Final = Dash((0, (5.0, 2.0)), "dash", "densely dashed")
+
+
+def _dash(*pixels: float) -> Dash:
+    """A dash pattern as the screen has it, at the width of a line there (2.4 pixels), and as fine in print."""
+    pairs = zip(pixels[::2], pixels[1::2])
+    points = " ".join(f"on {0.4 * on:.1f}pt off {0.4 * off:.1f}pt" for on, off in pairs)
+    return Dash((0, tuple(p / 2.4 for p in pixels)), ",".join(f"{p:g}px" for p in pixels), f"dash pattern={points}")
+
+
+#: Colours and dashes of compared models; none is the colour of lost targets.
+COMPARED: Final = (
+    (Token("#0072B2", "#5AB4F0"), SOLID),
+    (Token("#C2477F", "#F08CBB"), _dash(7, 3)),
+    (Token("#8A6A00", "#E3BE4A"), _dash(8, 3, 2, 3)),
+    (Token("#1B2430", "#E8ECF1"), _dash(13, 4)),
+    (Token("#00756B", "#4FC3B5"), _dash(4, 3)),
+    (Token("#6A4C93", "#B79CE0"), _dash(10, 3, 2, 3, 2, 3)),
+)
 
 
 class Kind(Choice):
@@ -275,7 +284,11 @@ def series_colour(index: int) -> str:
 
 
 #: Colours of lines and marks on a dark page: those of the tokens, and brighter ones of the palette.
-_DARK: Final = {token.light: token.dark for token in TOKENS.values() if token.light != "#FFFFFF"} | {
+_DARK: Final = {
+    token.light: token.dark
+    for token in (*TOKENS.values(), *(token for token, _ in COMPARED))
+    if token.light != "#FFFFFF"
+} | {
     BLACK: "#F2F2F2",
     GREEN: "#35C79B",
     PURPLE: "#E59CC6",

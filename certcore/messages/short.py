@@ -72,14 +72,19 @@ def short_head(
     return stays(*numbers) if asked is None else accuracy(*numbers)
 
 
-def short_sub(instance: Instance, threat: ThreatModel, proven: int, claimed: int) -> Text:
-    """The line below the headline: proven or solver claim, against which attacker, at which confidence."""
+def short_sub(instance: Instance, threat: ThreatModel, proven: int, claimed: int, tried: bool = False) -> Text:
+    """The line below the headline: proven or solver claim, against which attacker, at which confidence.
+
+    `tried`: the headline gives two bounds of the worst case, of which only the lower one is proven.
+    """
     if attacks_nothing(threat):
         return no_attack()
     parts = (short_threat(threat, directed=instance.graph.directed), short_sure(instance))
     if claimed > proven:
         return paragraph([*([proven_only(*parts)] if proven else []), solver_says(count(claimed))])
-    return proven_against(*parts) if proven else may_stay()
+    if not proven:
+        return may_stay()
+    return lower_proven(*parts) if tried else proven_against(*parts)
 
 
 def short_sure(instance: Instance) -> str:
@@ -114,9 +119,13 @@ accuracy = template(
 
 @sentence(
     "short.worst", "the same where an attack on the model was tried: the most that stay is what it leaves unchanged",
-    "1,577", "1,847", "1,870", others=(("1,210", "1,290", "1,870", "64.7 %", "69.0 %"),),
+    "1,577", "1,847", "1,870",
+    others=(("1,210", "1,290", "1,870", "64.7 %", "69.0 %"), ("1,538", "1,538", "2,205", "69.7 %", "69.8 %")),
 )  # fmt: skip
 def worst(proven: str, most: str, whole: str, low: str = "", high: str = "") -> Text:
+    if proven == most:  # nothing is open
+        rest = f" accuracy: {proven} of {whole}" if low else f" of {whole} labels stay"
+        return message("Worst case: ", strong(low or proven), rest)
     if low:
         return message("Worst case: ", strong(f"{low} to {high}"), f" accuracy: {proven} to {most} of {whole}")
     return message("Worst case: ", strong(f"{proven} to {most}"), f" of {whole} labels stay")
@@ -154,6 +163,11 @@ solving = template("short.solving", "below it", "Solving the first certificate."
 proven_against = template(
     "short.proven", "the verified count is above 0 and no claim exceeds it",
     "**Proven**, whatever an attacker does with {attacker} · {sure}",
+    attacker="10 attribute deletions", sure="99 % confidence",
+)  # fmt: skip
+lower_proven = template(
+    "short.lower_proven", "the same below both bounds of the worst case",
+    "**Lower number proven**, whatever an attacker does with {attacker} · {sure}",
     attacker="10 attribute deletions", sure="99 % confidence",
 )  # fmt: skip
 proven_already = template(

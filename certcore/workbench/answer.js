@@ -66,7 +66,7 @@ class Answer {
       entry.setAttribute("aria-pressed", String(on)); segment.setAttribute("aria-pressed", String(on));
       segment.classList.toggle("lit", (lit ?? this.bench.data.part) === name); segment.classList.toggle("quiet", Boolean(lit ?? this.bench.data.part) && (lit ?? this.bench.data.part) !== name);
     }
-    this.untried.hidden = tried || Boolean(this.bench.helps()) || !this.notes.hidden; this.untried.textContent = `✕ ${words.untried}`;
+    this.untried.hidden = tried || Boolean(this.bench.helps()) || !this.notes.hidden || !words.untried; this.untried.textContent = `✕ ${words.untried}`;
     this.bracket(proven, total - proven, total, of);
     this.shown = parts; this.total = total;
   }

@@ -120,8 +120,8 @@ class Bench {
   // The words of the engine with the numbers of these budgets.
   worded(values, seen) {
     const { words } = this.data, of = { n: thousands(seen.proven), of: thousands(seen.asked), share: shareDown(seen.proven, seen.asked), attacker: this.attacker(values), most: thousands(this.data.targets - seen.parts.changed), high: shareUp(this.data.targets - seen.parts.changed, seen.asked) };
-    const nothing = values.sigma === 0 || !Object.keys(words.kinds).some((name) => values[name]), which = nothing ? "clean" : seen.proven ? "stays" : "nothing";
-    return [filled(words[which === "stays" && seen.tried ? "worst" : which], of), filled(words[`${which}_sub`], of)];
+    const nothing = values.sigma === 0 || !Object.keys(words.kinds).some((name) => values[name]), which = nothing ? "clean" : !seen.proven ? "nothing" : !seen.tried ? "stays" : of.n === of.most ? "exact" : "worst";
+    return [filled(words[which], of), filled(words[`${which === "exact" ? "stays" : which}_sub`], of)];
   }
   changedText() { return this.moved ? "" : this.data.changed; }
   openText() { return this.moved ? "" : this.data.open; }

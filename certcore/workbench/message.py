@@ -107,7 +107,10 @@ def vocabulary(view: View) -> dict[str, Any]:
         "clean": pieces(short.clean(*places) if view.counted is None else short.clean_right(*places)),
         "clean_sub": pieces(short.no_attack()),
         "worst": pieces(_both_sides(view)),
-        "untried": str(short.not_tried()),
+        "worst_sub": pieces(short.lower_proven("{attacker}", sure)),
+        "exact": pieces(_both_sides(view, "{n}")),
+        # Against ballots each certificate's own attack changes labels: it is searched for, never not tried.
+        "untried": "" if messages.ballots_of(view.instance) is not None else str(short.not_tried()),
         "nothing": pieces(short.nothing("{attacker}")),
         "nothing_sub": pieces(short.may_stay()),
         "cell": str(short.cell("{share}", "{budgets}")),
@@ -123,9 +126,9 @@ def vocabulary(view: View) -> dict[str, Any]:
     }
 
 
-def _both_sides(view: View) -> messages.Text:
+def _both_sides(view: View, most: str = "{most}") -> messages.Text:
     shares = () if view.counted is None else ("{share}", "{high}")
-    return short.worst("{n}", "{most}", "{of}", *shares)
+    return short.worst("{n}", most, "{of}", *shares)
 
 
 def tones() -> dict[str, Any]:
@@ -236,7 +239,8 @@ def answer(view: View, result: Certificate, found: int = 0, model: FoundAttack |
     head = messages.short_head(
         view.threat, proven, result.targets, counted, None if changed is None else changed.n_changed
     )
-    sub = messages.short_sub(view.instance, view.threat, proven, result.certified)
+    two = changed is not None and proven < result.targets - changed.n_changed
+    sub = messages.short_sub(view.instance, view.threat, proven, result.certified, two)
     opened = messages.short_open(result, part)
     if "short.settled" in opened.keys and proven < result.targets:
         sub += " · " + str(short.settled())

@@ -100,7 +100,7 @@ def draw(view: View) -> None:
     entries = found.entries(lines)
     figure = _figure(found, lines, entries, log)
     _headline(found, entries, figure)
-    _picture(found, entries, figure)
+    _picture(found, entries, figure, task)
     work.line(task)
     _numbers(found, entries, figure, task)
     work.line(here)
@@ -271,10 +271,11 @@ def _headline(found: Compared, entries: list[figures.CompareEntry], figure: Comp
     end, axis = sweeps.picked(found.vary, figure.lines[0].values[-1]), axis_label(found.vary)
     last = {e.name: (int(e.curve[0].certified[-1]), e.accuracy_of or int(e.curve[0].targets)) for e in entries}
     told = messages.short_most(now, messages.short_threat(found.free))
-    st.markdown(f"#### {told.markdown}")
+    differ = len({member.instances[0].base.facts.get("samples") for member in found.family} - {None}) > 1
+    st.markdown(f"#### {told.markdown}" + (", with unequal numbers of samples" if differ else ""))
     share = "right labels that stay, of all targets of each file" if found.accuracy else "labels proven to stay"
     note = f" All lines: {markdown(found.alike, 120)}." if found.alike else ""
-    if len({member.instances[0].base.facts.get("samples") for member in found.family} - {None}) > 1:
+    if differ:
         note += (
             " **Their numbers of samples differ**, and more samples alone certify more: a line above another does not "
             "show that its model is the more robust one."
@@ -283,7 +284,7 @@ def _headline(found: Compared, entries: list[figures.CompareEntry], figure: Comp
     st.caption(f"{at_end.markdown}. Share of {share}.{note}")
 
 
-def _picture(found: Compared, entries: list[figures.CompareEntry], figure: CompareFigure) -> None:
+def _picture(found: Compared, entries: list[figures.CompareEntry], figure: CompareFigure, task: work.Work) -> None:
     """The lines with their names and numbers at their ends."""
     dark, same = charts.is_dark(), ends.coinciding(figure)
     here, end = sweeps.position(found.view.threat, found.vary), sweeps.picked(found.vary, figure.lines[0].values[-1])
@@ -300,8 +301,9 @@ def _picture(found: Compared, entries: list[figures.CompareEntry], figure: Compa
             figure,
             key="compare",
             height=ends.HEIGHT,
-            restyle=lambda screen: ends.restyle(screen, figure, dark=dark),
+            restyle=lambda screen: ends.restyle(screen, figure),
             note="Solid and dashed: proven together. Dotted: one by one.",
+            tasks=[task],
         )
     with right:
         ends.draw(labels, dark=dark)
@@ -353,7 +355,7 @@ def _table(found: Compared, entries: list[figures.CompareEntry], figure: Compare
     return table
 
 
-def _changed(found: Compared) -> list[str]:
+def _changed(found: Compared) -> list[str | None]:
     """Of each how many labels the largest stored attack on the model changes at the sliders' position."""
     told = []
     here = {name: getattr(found.view.threat, name) for name in (*TYPES, "sigma")}
@@ -362,7 +364,9 @@ def _changed(found: Compared) -> list[str]:
             attack = largest(bundles.attacks(name, instance), instance, member.threat.replace(**here))
         except InputError:  # this instance says nothing against such an attacker
             attack = None
-        told.append("not tried" if attack is None else count(attack.count.n_changed))
+        # Attacks on ballots are found with a certificate, not stored.
+        untried = None if messages.ballots_of(instance) is not None else "not tried"
+        told.append(untried if attack is None else count(attack.count.n_changed))
     return told
 
 

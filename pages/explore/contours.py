@@ -8,7 +8,6 @@ import streamlit as st
 
 from certcore import figures, messages
 from certcore.program.relaxation import Relaxation
-from certcore.sweep import Surface
 from certcore.sweep.attack_curve import best_within
 from certcore.sweep.ranges import first_axes, map_end
 
@@ -111,7 +110,7 @@ def draw(view: View) -> None:
     if other is not None:  # both maps at the same values: one may still be that of another question
         ready = ready and other.result is not None and other.result.done.shape == task.result.done.shape
     if ready:
-        _chart(view, asked, strong.result, None if other is None else other.result, known)
+        _chart(view, asked, strong, other, known, search)
     else:
         waiting = "attacks are found" if task.result is not None and show == "bracket" else "cells are computed"
         st.info(f"The map appears here as soon as its first {waiting}.", icon=":material/hourglass_top:")
@@ -122,10 +121,18 @@ def draw(view: View) -> None:
         work.line(other)
 
 
-def _chart(view: View, asked: Asked, found: Surface, other: Surface | None, known: list[tuple[int, int, int]]) -> None:
+def _chart(
+    view: View,
+    asked: Asked,
+    task: work.Work,
+    against: work.Work | None,
+    known: list[tuple[int, int, int]],
+    search: work.Work | None,
+) -> None:
     """The map, and what a click on it does; every cell holds a proven bound, solved or not."""
     x, y, show = asked.x, asked.y, asked.show
     tight = view.relaxation.relaxed is Relaxation.TIGHT
+    found, other = task.result, None if against is None else against.result
     main, reference = (found, other) if tight or other is None else (other, found)
     accuracy_of = None if view.counted is None else len(view.counted)
     across, up = sweeps.position(view.threat, x), sweeps.position(view.threat, y)
@@ -159,6 +166,6 @@ def _chart(view: View, asked: Asked, found: Surface, other: Surface | None, know
         "A cell holds for all budgets up to its upper right corner; click it to move the sliders there. The map gets "
         "finer while you look. Solid lines: this certificate; dotted lines: the reference."
     )
-    clicked = charts.show(figure, key="contour", height=560, select=True, note=note)
+    clicked = charts.show(figure, key="contour", height=560, select=True, note=note, tasks=[task, against, search])
     if clicked is not None:
         state.move(**{x: sweeps.picked(x, clicked[0]), y: sweeps.picked(y, clicked[1])})

@@ -184,7 +184,7 @@ def _chart(
         "Click a point to move the sliders there. Where not every integer is solved yet, a line keeps the ratio of the "
         "next larger value: nothing is interpolated."
     )
-    clicked = charts.show(figure, key="curve", height=470, select=True, note=note)
+    clicked = charts.show(figure, key="curve", height=470, select=True, note=note, tasks=[task, search])
     if beside:
         st.caption(messages.why_controls().markdown)
     elif view.instance.controls and view.counted is None:
@@ -212,5 +212,6 @@ def _by_class(view: View) -> None:
         labels, certified, naive, sizes = zip(*task.result)
         names = [class_name(view.instance, label) for label in labels]
         spec = exports.spec(view, "classes")
-        charts.show(figures.class_figure(names, certified, naive, sizes, spec=spec), key="classes", height=330)
+        figure = figures.class_figure(names, certified, naive, sizes, spec=spec)
+        charts.show(figure, key="classes", height=330, tasks=[task])
     work.line(task)

@@ -43,6 +43,8 @@ TITLES = {
     "export_map": "Export the map",
     "film": "The film",
 }
+#: Where the work stands that an exported figure comes from.
+FROM = {"export_graph": ("answer", "stage"), "export_curve": ("curve",), "export_map": ("contour",)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +130,9 @@ def draw(
     pictures: list[Picture],
     charts: Charts,
     small: dict[str, Any],
+    waits: list[tuple[str, work.Work]],
 ) -> None:
-    """The drawer that is open, if any."""
+    """The drawer that is open, if any; `waits`: the work under way, by its place on the screen."""
     name = st.session_state.get("_drawer")
     if name not in TITLES:
         return
@@ -150,7 +153,8 @@ def draw(
             elif name == "film":
                 _film(view, charts, small)
             else:
-                exports.choices(shown[0], name.removeprefix("export_"), is_dark(), beside=shown[1])
+                growing = any(where in FROM[name] and task is not charts.frames for where, task in waits)
+                exports.choices(shown[0], name.removeprefix("export_"), is_dark(), beside=shown[1], growing=growing)
 
     content()
 

@@ -152,7 +152,7 @@ def draw(view: View) -> None:
     event = canvas.draw(view.instance, small)
     _more(view, now.result)
     _act(view, event)
-    drawers.draw(view, now.result, now.fresh, pictures, charts, small)
+    drawers.draw(view, now.result, now.fresh, pictures, charts, small, now.waits)
     work.watch_all(now.waits, now.tell)
 
 

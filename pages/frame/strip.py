@@ -156,9 +156,9 @@ def _length(instance: Instance, scale: Scale, name: str) -> None:
             help=entry_of(name).help,
             field={"min_value": 0.0, "max_value": 500 * float(scale.std), "step": float(step), "format": "%.6g"},
         )
-        told = f"{st.session_state[name] / float(scale.std):.1f} s (s = {float(scale.std):g})"
+        told = f"{st.session_state[name] / float(scale.std):.1f} × the noise ({float(scale.std):g})"
         norm = _median_norm(instance, scale)
-        told += "" if norm is None else f"; a row has norm {norm:.2g} (median)"
+        told += "" if norm is None else f" · median row norm {norm:.2g}"
         st.caption(told)
         _per_node(instance, name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import streamlit as st
 from certcore import figures
 from certcore.figures.kinds.contour import cell_hover
 
+from ..background import work
 from . import exports
 
 FONT = '"Source Sans", "Source Sans Pro", sans-serif'
@@ -31,8 +32,12 @@ def show(
     select: bool = False,
     note: str = "",
     restyle: Callable[[go.Figure], None] | None = None,
+    tasks: Iterable[work.Work | None] = (),
 ) -> Any:
-    """Draw a figure with its export menu; with `select`, returns the customdata of a point just clicked."""
+    """Draw a figure with its export menu; with `select`, returns the customdata of a point just clicked.
+
+    `tasks`: the work that the figure comes from.
+    """
     screen = figures.plotly(figure, dark=is_dark(), transparent=True)
     # The font of the page, so that Plotly measures what is drawn.
     screen.update_layout(
@@ -57,7 +62,7 @@ def show(
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="content"):
-            exports.menu(figure, key, is_dark())
+            exports.menu(figure, key, is_dark(), growing=any(one is not None and one.running for one in tasks))
         if note:
             st.caption(note, width="stretch")
     if not select:

@@ -51,18 +51,15 @@ def coinciding(figure: CurveFigure) -> dict[int, str]:
     return said
 
 
-def restyle(screen: go.Figure, figure: CurveFigure, *, dark: bool) -> None:
-    """Lines in the colours and dashes of a comparison, without marks and without a legend."""
+def restyle(screen: go.Figure, figure: CurveFigure) -> None:
+    """Lines without marks and without a legend."""
     for trace in screen.data:
         trace.showlegend = False
         if not (trace.legendgroup or "").startswith("line-") or trace.mode != "lines+markers":
             continue
         line = figure.lines[int(trace.legendgroup.removeprefix("line-"))]
-        token, dash = COMPARED[line.group % len(COMPARED)]
         naive = line.kind == Kind.NAIVE
-        trace.marker.opacity = 0
-        trace.line.color = token.dark if dark else token.light
-        trace.line.dash, trace.line.width = ("1.5px,3px", 1.4) if naive else (dash, 2.4)
+        trace.marker.opacity, trace.line.width = 0, 1.4 if naive else 2.4
         if naive and not line.ratio.all():  # along the axis there is nothing to see
             last = int((line.ratio > 0).sum()) + 1
             trace.x, trace.y, trace.customdata = trace.x[:last], trace.y[:last], trace.customdata[:last]

@@ -33,11 +33,12 @@ _FIRST = {
 _WIDTHS = {"one-column": "One column", "two-column": "Two columns"}
 _FONTS = {"sans": "Sans", "serif": "Serif"}
 _LABELS = {"auto": "At the lines", "legend": "Legend", "none": "None"}
+GROWING = "Still being computed: this is the figure as of now. Close the drawer and open it again later for the rest."
 #: Formats for a paper come first; the others are below a fold.
 _FOR_PAPER = ("pdf", "svg", "png", "latex")
 
 
-def menu(figure: Figure, key: str, dark: bool = False) -> None:
+def menu(figure: Figure, key: str, dark: bool = False, *, growing: bool = False) -> None:
     """A button that opens the export drawer of a figure; it stays open while the page goes on computing."""
     if st.button(
         "Export",
@@ -54,7 +55,7 @@ def menu(figure: Figure, key: str, dark: bool = False) -> None:
     @st.dialog("Export the figure", width="medium", position="right", on_dismiss=_closed)
     def drawer() -> None:
         with work.drawer():
-            choices(figure, key, dark)
+            choices(figure, key, dark, growing=growing)
 
     drawer()
 
@@ -63,10 +64,13 @@ def _closed() -> None:
     st.session_state.pop("_export", None)
 
 
-def choices(figure: Figure, key: str, dark: bool = False, *, beside: Figure | None = None) -> None:
+def choices(
+    figure: Figure, key: str, dark: bool = False, *, beside: Figure | None = None, growing: bool = False
+) -> None:
     """A preview, what can be chosen for print, and a download for each format; two figures come in one archive.
 
-    A paper sets two pictures as it sets any two, so that each keeps its own legend and the width of a column.
+    `growing`: work on the figure is under way, so it has what was computed by now. A paper sets two pictures as it sets
+    any two, so that each keeps its own legend and the width of a column.
     """
     # Imported only now: drawing for print is not needed to show a page.
     from certcore.export.scripts import draw_command, has_command
@@ -84,6 +88,8 @@ def choices(figure: Figure, key: str, dark: bool = False, *, beside: Figure | No
             st.image(found.png, width="stretch" if style.width == "two-column" else 400, alt=one.description())
         size = " × ".join(f"{side:.1f}" for side in pictures[0].size)
         st.caption(f"{size} cm in print")
+        if growing:
+            st.caption(f":material/hourglass_top: {GROWING}")
     if pictures[0].keyed:
         _labels(figure)
     style = _texts(key, style, pictures[0].labels)

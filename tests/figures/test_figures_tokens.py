@@ -8,7 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from certcore import figures
+from certcore.export.rendering import render
 from certcore.figures.style import CLASSES, COMPARED, RAMP, TOKENS
+from tests.figures import samples
 
 SCHEMES = ("light", "dark")
 #: Machado, Oliveira and Fernandes (2009), severity 1, on linear RGB.
@@ -91,3 +94,18 @@ def test_the_theme_of_the_page_has_the_same_colours() -> None:
     for scheme, part in parts.items():
         for key, name in (names | {"textColor": "ink", "borderColor": "line"}).items():
             assert f'{key} = "{of(name, scheme)}"' in part
+
+
+def test_compared_models_have_the_same_colours_and_dashes_on_the_screen_and_in_print() -> None:
+    figure = samples.compare()
+    ours = [k for k, line in enumerate(figure.lines) if line.kind == "collective"]
+    printed = {line.get_gid(): line for line in figures.matplotlib(figure).axes[0].lines}
+    for dark in (False, True):
+        shown = {trace.legendgroup: trace for trace in figures.plotly(figure, dark=dark).data if trace.line.dash}
+        for k, (token, dash) in zip(ours, COMPARED):
+            assert shown[f"line-{k}"].line.color == (token.dark if dark else token.light)
+            assert shown[f"line-{k}"].line.dash == dash.screen
+            assert printed[f"series-{k}-collective"].get_color() == token.light
+            assert (printed[f"series-{k}-collective"].get_linestyle() == "-") == (dash.print == "-")
+            assert dash.latex in render(figure, "latex").decode()
+    assert len(ours) >= 2

@@ -221,8 +221,12 @@ def test_nothing_shorter_claims_more(seed: int) -> None:
     both = messages.short_head(c.threat, c.verified_certified, c.targets, asked, changed)
     assert ("short.worst" in both.keys) == promised, "both sides are told where something is proven, and nowhere else"
     if promised:
-        low, high, of = re.findall(r"([\d,]+) to ([\d,]+) of ([\d,]+)", str(both).replace("labels", ""))[-1]
-        assert [int(n.replace(",", "")) for n in (low, high, of)] == [c.verified_certified, c.targets - changed, whole]
+        low, high, of = re.findall(r"([\d,]+)(?: to ([\d,]+))? of ([\d,]+)", str(both).replace("labels", ""))[-1]
+        assert bool(high) == (c.verified_certified < c.targets - changed), "one number where nothing is open"
+        told = [int(n.replace(",", "")) for n in (low, high or low, of)]
+        assert told == [c.verified_certified, c.targets - changed, whole]
+        below = messages.short_sub(instance, c.threat, c.verified_certified, c.certified, tried=True)
+        assert str(below) == str(sub).replace("Proven", "Lower number proven", 1) or c.unproven
         for share, exact, up in zip(
             re.findall(r"([\d.]+) %", str(both)), (c.verified_certified, c.targets - changed), (0, 1)
         ):

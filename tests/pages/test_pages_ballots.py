@@ -17,7 +17,8 @@ from certcore.instance.instance import save_instance
 from certcore.messages.text import markdown
 from certcore.sweep import curve
 from pages.files import bundles
-from tests.pages.test_pages_compare import NOW, lines
+from tests.pages.conftest import sent
+from tests.pages.test_pages_compare import CHANGED, NOW, lines
 from tests.pages.toys import ballots_instance, votes_instance
 
 NAME = "ring-ballots-s0"
@@ -30,6 +31,7 @@ def said(at: AppTest) -> str:
 def test_additions_are_live_and_the_papers_relaxation_is_not_offered(open_page: Callable[..., AppTest]) -> None:
     at = open_page("overview", instance=NAME, relaxation="paper")
     assert not at.exception
+    assert sent(at)["words"]["untried"] == "", "the attack is searched for"
     assert at.session_state["adj_add"] == 10
     assert at.session_state["relaxation"] == "tight"
     threat = ThreatModel(adj_add=10)
@@ -142,6 +144,7 @@ def test_compare_goes_across_base_certificates(
         found = certify(instance, ThreatModel(adj_del=2))
         assert told.endswith(f"({found.certified} of {found.targets})")
         assert samples == instance.base.facts.get("samples", 0)
+    assert table[CHANGED].fillna("").tolist() == ["", "not tried"], "attacks on ballots are not stored"
     assert messages.why_accuracy().markdown in said(at)
     at = open_page("compare", **both, cmp_vary="adj_del", adj_del="2", right="1")
     assert at.dataframe[0].value["MLP without edges"].fillna(0).tolist() == [0.4, 0]

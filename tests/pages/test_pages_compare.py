@@ -19,7 +19,7 @@ from tests.pages.conftest import settle
 from tests.pages.toys import N, grid_instance
 
 Open = Callable[..., AppTest]
-NOW = "certified at the current budget"
+NOW, CHANGED = "certified at the current budget", "changed there by an attack found"
 BESIDE = {"with": "ring-gcn-attr-s1"}
 
 

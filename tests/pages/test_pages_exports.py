@@ -52,6 +52,20 @@ def test_choices_are_remembered_from_figure_to_figure(open_page: Open) -> None:
     assert "no_marker" not in command, "there is none in this figure"
 
 
+def test_the_drawer_says_that_a_figure_is_not_complete_yet(open_page: Open, monkeypatch) -> None:
+    def told(at: AppTest) -> bool:
+        return any(exports.GROWING in one.value for one in at.caption)
+
+    drawn = {"curves": "export_curve", "overview": "export_curve", "attack_map": "export_graph"}
+    for page, name in drawn.items():
+        at = open_page(page, instance=GRID, attr_del="4", to="9")
+        at.session_state["_export" if page == "curves" else "_drawer"] = "curve" if page == "curves" else name
+        assert not told(at.run()), "all is computed"
+        with monkeypatch.context() as patch:
+            patch.setattr(work.Work, "running", True)
+            assert told(at.run())
+
+
 def test_the_page_stays_while_the_drawer_is_open(open_page: Open, monkeypatch) -> None:
     at = open_page("curves", instance=GRID, attr_del="4", to="9")
     assert "_hold" not in at.session_state

@@ -24,7 +24,7 @@ def test_the_workbench_has_a_slider_over_lengths() -> None:
     field = next(one for one in at.number_input if one.key == "attr_l2")
     assert field.value == 0.05
     assert not any(one.key in ("attr_add", "attr_del") for one in at.number_input)
-    assert "0.8 s (s = 0.06); a row has norm 0.11 (median)" in " ".join(one.value for one in at.caption)
+    assert "0.8 × the noise (0.06) · median row norm 0.11" in " ".join(one.value for one in at.caption)
     expected = certify(instance(), attr_l2="0.05", sigma=3).certified
     told = next(block.value for block in at.markdown if "** labels" in block.value)
     assert "squares sum to at most 0.05²" in told

@@ -10,6 +10,7 @@ from certcore.common.errors import InputError
 from certcore.figures.escape import clean
 from certcore.figures.kinds.curve import CurveFigure, Line
 from certcore.figures.kinds.curve_lines import as_accuracy, mean_lines
+from certcore.figures.style import COMPARED, KINDS, Dash, Kind
 from certcore.figures.table import Meaning, Table, make_table, meanings_of, without_empty
 from certcore.figures.tabular import rows_as_tabular
 
@@ -34,6 +35,10 @@ class CompareFigure(CurveFigure):
         for row in self.rows:
             if len(row) != len(self.columns):
                 raise InputError(f"a row of the comparison has {len(row)} cells; expected {len(self.columns)}")
+
+    def look(self, line: Line, family: bool) -> tuple[str, Dash]:
+        token, dash = COMPARED[line.group % len(COMPARED)]
+        return token.light, KINDS[Kind.NAIVE].dash if line.kind == Kind.NAIVE else dash
 
     def _comparison(self) -> Table:
         return make_table(self.columns, self.rows, self.meanings)

@@ -26,6 +26,7 @@ from certcore.figures.style import (
     MARKS_LABEL,
     PLATEAU_LABEL,
     RATIO_LABEL,
+    Dash,
     Kind,
     axis_label,
     is_length,
@@ -186,6 +187,11 @@ class CurveFigure(Figure):
     def has_controls(self) -> bool:
         return any(line.kind == Kind.CONTROL for line in self.lines)
 
+    def look(self, line: Line, family: bool) -> tuple[str, Dash]:
+        """Colour and dashes of a line; `family`: it is one of several groups."""
+        kind = KINDS[line.kind]
+        return series_colour(line.group) if family else kind.colour, kind.dash
+
     def draw_screen(self, screen: Any, dark: bool) -> None:
         family = len({line.group for line in self.lines}) > 1
         axis = for_plotly(self.x_label or axis_label(self.vary))
@@ -303,8 +309,8 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
     """One line with its band, bracket and tooltip; returns whether only some of its values have a mark."""
     line = figure.lines[k]
     axis = for_plotly(figure.x_label or axis_label(figure.vary))
-    kind = KINDS[line.kind]
-    colour = on_background(series_colour(line.group) if family else kind.colour, dark)
+    colour, dash = figure.look(line, family)
+    colour = on_background(colour, dark)
     x = positions(line.values, figure.log)
     if line.low is not None and line.high is not None:
         screen.add_scatter(**_band(x, line.low, line.high, colour, f"band-{k}"))
@@ -336,7 +342,7 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
         customdata=[list(cell) for cell in zip(*data)],
         name=label,
         mode="lines+markers",
-        line={"color": colour, "dash": kind.dash.screen, "width": 2.5, "shape": "vh"},
+        line={"color": colour, "dash": dash.screen, "width": 2.5, "shape": "vh"},
         marker={
             "symbol": series_marker(line.group).screen,
             "size": 7,
@@ -372,8 +378,8 @@ def _plateaus(screen: Any, figure: CurveFigure, dark: bool) -> None:
 def _latex_line(figure: CurveFigure, k: int, family: bool) -> tuple[list[str], bool]:
     """One line with its band, bracket and legend entry; also whether only some of its values have a mark."""
     line, body = figure.lines[k], list[str]()
-    kind = KINDS[line.kind]
-    colour = latex.colour(series_colour(line.group) if family else kind.colour)
+    colour, dash = figure.look(line, family)
+    colour = latex.colour(colour)
     x = positions(line.values, figure.log)
     if line.low is not None and line.high is not None:
         across, top, bottom = step_band(x, line.low, line.high)
@@ -386,7 +392,7 @@ def _latex_line(figure: CurveFigure, k: int, family: bool) -> tuple[list[str], b
         body.append(f"\\addplot[{fill}] coordinates {{\n{around}\n}} -- cycle;")
     marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family) + 1
     symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).latex
-    style = f"const plot mark right, color={colour}, {kind.dash.latex}, line width=0.9pt, "
+    style = f"const plot mark right, color={colour}, {dash.latex}, line width=0.9pt, "
     style += f"mark={symbol}, mark size=1.5pt, mark options={{solid}}, " if len(marks) else "mark=none, "
     style += f"mark indices={{{latex.listed(marks.tolist()) or 1}}}"
     points = latex.points(x, line.ratio, y_meaning=Meaning.CERTIFIED)

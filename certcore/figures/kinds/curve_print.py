@@ -24,7 +24,6 @@ from certcore.figures.style import (
     Kind,
     axis_label,
     is_length,
-    series_colour,
     series_marker,
 )
 
@@ -137,9 +136,13 @@ def _labelled(axes: Any, figure: CurveFigure, sheet: Sheet, family: bool) -> lis
     return found
 
 
+def _is_ours(drawn: Any) -> bool:
+    return str(drawn.get_gid()).endswith(f"-{Kind.COLLECTIVE}")
+
+
 def _write(axes: Any, at: tuple[float, float], text: str, drawn: Any, size: float, family: bool, **more: Any) -> None:
     # A label that explains a dash style belongs to the whole family, so it does not get a member's colour.
-    shared = family and drawn.get_linestyle() != "-"
+    shared = family and not _is_ours(drawn)
     colour = TOKENS["ink2"].light if shared else drawn.get_color()
     style = {"fontsize": size, "ha": "center", "va": "center", "transform": axes.transAxes, "gid": "label"} | more
     axes.text(*at, text, color=colour, **style)
@@ -148,7 +151,7 @@ def _write(axes: Any, at: tuple[float, float], text: str, drawn: Any, size: floa
 def _at_ends(axes: Any, figure: CurveFigure, sheet: Sheet, found: list[tuple[Any, str]]) -> bool:
     """Names of a family at the right ends of its lines, kept apart; labels of dash styles stay inside the axes."""
     size = sheet.font - 0.5
-    solid = [k for k, (drawn, text) in enumerate(found) if text and drawn.get_linestyle() == "-"]
+    solid = [k for k, (drawn, text) in enumerate(found) if text and _is_ours(drawn)]
     widest = max((sheet.text_width(found[k][1], size) for k in solid), default=0.0)
     if not solid or widest > MOST_AT_ENDS * sheet.width * 72:
         return False
@@ -275,8 +278,7 @@ def _print_line(
 ) -> tuple[Any, bool]:
     """One line with its band and bracket; also whether only some of its values have a mark."""
     line = figure.lines[k]
-    kind = KINDS[line.kind]
-    colour = series_colour(line.group) if family else kind.colour
+    colour, dash = figure.look(line, family)
     x = positions(line.values, figure.log)
     if line.low is not None and line.high is not None:
         axes.fill_between(x, line.low, line.high, step="pre", color=colour, alpha=0.18, linewidth=0, gid=f"band-{k}")
@@ -291,7 +293,7 @@ def _print_line(
         x,
         line.ratio,
         drawstyle="steps-pre",
-        linestyle=kind.dash.print,
+        linestyle=dash.print,
         color=colour,
         linewidth=(OURS if line.kind == Kind.COLLECTIVE else OTHERS) * sheet.scale,
         marker=symbol if len(marked) else None,

@@ -188,9 +188,16 @@ def inadmissible(problem: Problem, allocation: Allocation) -> str | None:
 
 
 def _too_long(problem: Problem, moved: np.ndarray) -> bool:
-    """Whether moves, in units of squared length at each node, exceed `attr_l2` or `attr_l2_sum` in exact arithmetic."""
-    threat, scale = problem.threat, problem.threat.scale
+    """Whether moves, in units of squared length at each node, exceed their limits in exact arithmetic.
+
+    The limits are `attr_l2` or `attr_l2_sum` and `local_attr_l2`, which the program rounds up to units.
+    """
+    threat, scale, kind = problem.threat, problem.threat.scale, TYPES.index("attr_l2")
     assert scale is not None
+    if threat.local[kind] is not None:
+        limits = threat.squared_limits(kind, len(moved))
+        if any(scale.square_of(int(moved[node])) > limits[node] for node in np.flatnonzero(moved)):
+            return True
     if not threat.attr_l2_sum:
         return scale.square_of(int(moved @ problem.node_costs)) > threat.attr_l2**2
     roots = (root_down(scale.square_of(int(units))) for units in moved[moved > 0])

@@ -143,7 +143,7 @@ class StrongRows:
         for site in self._field(k, g):
             for column in self.program.at[k][site]:
                 paid[self.program.flips[column][2] if k == ADJ_DEL else site].append(column)
-        need(self.program.sigma and -1 not in paid, "paid: flips have no payers")
+        need(self.program.sigma and paid and -1 not in paid, "paid: flips have no payers")
         lists = [whole_list(nodes, 0, 2**62, "paid: nodes", rising=True) for nodes in (spared, counted)]
         need({*lists[0], *lists[1]} <= paid.keys() and not {*lists[0]} & {*lists[1]}, "paid: no payers, or one twice")
         limit = self.threat.capacity[k]

@@ -13,17 +13,22 @@ import pytest
 pytest.importorskip("torch_geometric")
 
 import certcore as cc
+from certcore import Graph, Instance, ThreatModel
 from certcore.base.ballots import UNIT, BallotsBase
+from certcore.base.gaussian import GaussianBase
 from certcore.common.errors import InputError, SoundnessError
 from certcore.data import citation_like
 from certcore.messages import changed_words
 from certcore.model_attack.along import attacks_along
 from certcore.model_attack.ballots import changed_by_ballots
+from certcore.model_attack.flips import allocation_of
 from certcore.model_attack.run import STEPS, AttackOptions, recount, run_attack
+from certcore.model_attack.shift import Shift
 from certcore.model_attack.stored import load_attack, save_attack
 from certcore.pipeline.attacking import noise_of
 from certcore.program.problem import Problem
 from certcore.result import tripwire
+from certcore.result.allocation import inadmissible
 from tests.oracle.refuting import moved_victim
 
 
@@ -153,3 +158,16 @@ def test_new_nodes_copy_ballots_that_attributes_can_show(ballots):
 
 def test_rewritten_attributes_are_not_called_changed(ballots):
     assert changed_by_ballots(ballots, cc.certify(ballots, attr_add=2, sigma=2)) is None
+
+
+def test_a_row_moved_a_little_beyond_its_local_limit_is_no_attack() -> None:
+    """The program rounds limits up to units; whether an attack keeps to them is decided by the lengths themselves."""
+    graph = Graph.from_edges(3, np.array([[0, 1], [1, 2]]), np.full((3, 1), 0.5), keep_values=True)
+    votes = np.array([[9_000, 1_000], [9_900, 100], [9_990, 10]])
+    base = GaussianBase(votes, np.zeros(3, int), 10_000, "0.01", ("0",) * 4, std="1", lattice="2^-9", units=256)
+    instance = Instance(graph, base, layers=1)
+    for numerator, allowed in ((27, False), (16, True)):  # 27/256 = 0.105…, 16/256 = 0.0625
+        shift = Shift(np.array([0]), np.array([[numerator]], dtype=np.int8), -8)
+        for limits in ({"attr_l2": "1", "local_attr_l2": "0.1"}, {"attr_l2": "0.1"}):
+            problem = Problem(instance, ThreatModel(**limits))
+            assert (inadmissible(problem, allocation_of(problem, (), [0], shift)) is None) is allowed

@@ -63,6 +63,7 @@ def influence(instance: Instance, certificate: Certificate, node: int) -> Influe
     spent, scale = attack.spent_at(instance.graph.edges), instance.scale
     changed = [(*instance.graph.edges[e].tolist(), TYPES[ADJ_DEL]) for e in np.flatnonzero(attack.deleted * edges)]
     changed += [(*pair, TYPES[ADJ_ADD]) for pair in added]
+    changed += [(*pair, "inject") for pair in attack.injected.tolist() if pair[1] == node]
     return Influence(
         node=node,
         state=TargetState(state[node]),

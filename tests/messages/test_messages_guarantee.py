@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from certcore import Certificate, Graph, Instance, Status, ThreatModel, certify, messages
@@ -265,6 +265,7 @@ def test_most_is_said_of_the_largest_proven_share_alone(counts: list[tuple[int, 
 
 
 @given(st.integers(0, 2**32 - 1))
+@example(120000)  # new nodes are joined
 @settings(max_examples=150, deadline=None)
 def test_nodes_are_told_what_the_attack_does(seed: int) -> None:
     instance, c = drawn(seed)

@@ -21,6 +21,8 @@ def can_do_no_more(weaker: ThreatModel, stronger: ThreatModel, graph: Graph) -> 
     lengths = any(entry.lengths and (mine or theirs) for entry, mine, theirs in budgets)
     if lengths and (weaker.scale is None or stronger.scale is None):
         return False  # without a scale every length counts as the largest budget
+    if lengths and not _moves_no_further(weaker, stronger, graph.n_nodes):
+        return False
     if any(mine > theirs for mine, theirs in zip(weaker.budgets, stronger.budgets)):
         return False
     if stronger.sigma is not None and (weaker.sigma is None or weaker.sigma > stronger.sigma):
@@ -29,6 +31,22 @@ def can_do_no_more(weaker: ThreatModel, stronger: ThreatModel, graph: Graph) -> 
         return False
     costs = ((weaker.node_costs, stronger.node_costs), (weaker.edge_costs, stronger.edge_costs))
     return all(_pays_as_much(*pair) for pair in costs) and _takes_no_more(weaker, stronger, graph)
+
+
+def _moves_no_further(weaker: ThreatModel, stronger: ThreatModel, n_nodes: int) -> bool:
+    """Whether the first attacker's lengths are no longer, exactly: units are rounded, and sums are other limits."""
+    if bool(weaker.attr_l2_sum) != bool(stronger.attr_l2_sum):
+        return False
+    most, limit = (threat.attr_l2_sum or threat.attr_l2 for threat in (weaker, stronger))
+    if most > limit:
+        return False
+    kind = next(k for k, entry in enumerate(TABLE) if entry.lengths)
+    mine: Any = weaker.local[kind]
+    theirs: Any = stronger.local[kind]
+    if theirs is None or (np.array_equal(mine, theirs) and weaker.local_mode == stronger.local_mode):
+        return True
+    own = [most**2] * n_nodes if mine is None else weaker.squared_limits(kind, n_nodes)
+    return all(min(square, most**2) <= other for square, other in zip(own, stronger.squared_limits(kind, n_nodes)))
 
 
 def _pays_as_much(weaker: Any, stronger: Any) -> bool:

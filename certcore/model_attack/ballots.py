@@ -39,17 +39,17 @@ def labels_after(instance: Instance, base: BallotsBase, attack: Allocation) -> n
     shown = dict(attack.shown.tolist())
     best = _clearest(instance, base)
     for new, node in attack.injected.tolist():
-        if new in shown and new >= n:
+        if new in shown and new >= n and best[shown[new]] >= 0:
             scores[node] += base.ballots[best[shown[new]]]
     return np.asarray(scores.argmax(axis=1))
 
 
 def _clearest(instance: Instance, base: BallotsBase) -> np.ndarray:
-    """Per class, the node whose ballot leads for it most; training nodes show their label, which cannot be copied."""
+    """Per class, the node whose ballot leads for it most, or -1; the label of a training node cannot be copied."""
     ballots = base.ballots.astype(np.int64)
     lead = np.empty_like(ballots)
     for label in range(base.n_classes):
         lead[:, label] = ballots[:, label] - np.delete(ballots, label, axis=1).max(axis=1, initial=0)
     if instance.split is not None:
         lead[np.asarray(instance.split) == 0] = np.iinfo(np.int64).min
-    return np.asarray(lead.argmax(axis=0))
+    return np.where(lead.max(axis=0) > np.iinfo(np.int64).min, lead.argmax(axis=0), -1)

@@ -13,8 +13,10 @@ import certcore as cc
 from certcore import Graph, InputError, Instance, certify
 from certcore.base.gaussian import GaussianBase
 from certcore.cli import main
+from certcore.domain.weaker import can_do_no_more
 from certcore.instance.instance import load_instance, save_instance
 from certcore.sweep.attack_curve import best_within
+from tests.engine.test_engine_real import instance as real_instance
 
 SPREAD = np.array([5200, 6100, 7300, 8400, 9100, 9500, 9800, 9990])
 
@@ -114,3 +116,18 @@ def test_a_curve_over_local_limits_of_a_sum_of_norms() -> None:
     assert line.certified.tolist() == [one.certified for one in single]
     assert line.naive.tolist() == [one.naive_certified for one in single]
     assert len(set(line.naive.tolist())) > 1
+
+
+def test_an_attack_on_squares_of_norms_is_none_on_their_sum() -> None:
+    """Twenty rows, each moved by its half: their squares sum to 4 at 16 rows, their norms at 8."""
+    alone = real_instance([0.5] * 20)
+    session = cc.Session(alone)
+    assert session.certify(cc.ThreatModel(attr_l2="2", local_attr_l2="1")).attack_found == 16
+    by_sum = cc.ThreatModel(attr_l2_sum="4", local_attr_l2="1")
+    _ = session.certify(by_sum)
+    assert session.best_attack(by_sum) <= 8
+    squares = cc.ThreatModel(attr_l2="2", local_attr_l2="1").bound_to(alone.scale)
+    further = squares.replace(local_attr_l2="1.00001").bound_to(alone.scale)
+    assert can_do_no_more(squares, further, alone.graph)
+    assert not can_do_no_more(further, squares, alone.graph), "the same units, and still further"
+    assert not can_do_no_more(squares, by_sum.bound_to(alone.scale), alone.graph)

@@ -170,11 +170,12 @@ class World:
 def labels_changed(world: World, threat: ThreatModel) -> int:
     """The most labels of targets that any attack changes on the sums of ballots, everything tried one by one.
 
-    Rewritten and new nodes show a full ballot for one class: nothing else is worth more to any rival.
+    Rewritten and new nodes show nothing or a full ballot for each class: the rivals of several targets gain at once.
     """
     base: Any = world.instance.base
     ballots = np.asarray(base.ballots).tolist()
-    classes, full = range(len(ballots[0])), 2**20
+    full, n_classes = 2**20, len(ballots[0])
+    shows = [show for show in itertools.product((0, full), repeat=n_classes) if 0 < sum(show) < full * n_classes]
     protected = set(np.asarray(threat.protected).tolist())
     free = [m for m in range(world.n) if m not in protected]
     targets = world.targets(threat)
@@ -212,7 +213,7 @@ def labels_changed(world: World, threat: ThreatModel) -> int:
                 scores[receiver] = [a + b for a, b in zip(scores[receiver], shown[sender])]
         for at, mine in zip(new, new_shown):
             for m in at:
-                scores[m][mine] += full
+                scores[m] = [a + b for a, b in zip(scores[m], mine)]
         return [label(row) for row in scores]
 
     before, worst = labels(world.edges, ballots, (), ()), 0
@@ -226,10 +227,10 @@ def labels_changed(world: World, threat: ThreatModel) -> int:
             if not any(all(site & set(team) for site in sites) for team in teams):
                 continue
         edges = [*(set(world.edges) - set(deleted)), *added]
-        for mine in itertools.product(classes, repeat=len(nodes) + len(new)):
+        for mine in itertools.product(shows, repeat=len(nodes) + len(new)):
             shown = [list(row) for row in ballots]
-            for m, c in zip(nodes, mine):
-                shown[m] = [full * (c == k) for k in classes]
+            for m, show in zip(nodes, mine):
+                shown[m] = list(show)
             after = labels(edges, shown, new, mine[len(nodes) :])
             worst = max(worst, sum(after[t] != before[t] for t in targets))
     return worst

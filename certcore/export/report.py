@@ -195,7 +195,9 @@ class _Maker:
 
     def steps(self, quick: bool) -> list[tuple[str, Callable[[], Figure | None]]]:
         """The figures in order: a name for the progress bar, and the method."""
-        varied = [name for name, budget in zip(TYPES, self.threat.budgets) if budget] or [self.instance.base.axes[0]]
+        fixed = {"attr_l2"} if self.threat.attr_l2_sum else set()  # a sum of norms takes its place
+        varied = [name for name, budget in zip(TYPES, self.threat.budgets) if budget and name not in fixed]
+        varied = varied or [name for name in self.instance.base.axes if name not in fixed][:1]
         steps: list[tuple[str, Callable[[], Figure | None]]] = []
         for vary in varied:
             steps.append((f"curve over {LABELS[vary]}", partial(self.curve, vary)))
@@ -259,7 +261,7 @@ class _Maker:
 
     def pair(self) -> tuple[str, str] | None:
         """Two types for a map: those with a budget first, then others that the base certificate covers."""
-        axes = list(self.instance.covered_types)
+        axes = [name for name in self.instance.covered_types if name != "attr_l2" or not self.threat.attr_l2_sum]
         axes.sort(key=lambda name: getattr(self.threat, name) == 0)
         return (axes[0], axes[1]) if len(axes) > 1 else None
 

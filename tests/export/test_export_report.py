@@ -41,6 +41,7 @@ from certcore.result.states import TargetState
 from tests.export.instances import small_instance
 from tests.pages import toys
 from tests.support import random_graph, random_grid
+from tests.sweep.test_sweep_lengths import instance as lengths
 
 
 @pytest.fixture(scope="module")
@@ -330,3 +331,10 @@ def test_a_strong_report_records_its_rounds_and_carries_its_proof() -> None:
     assert first.certificate.proof == again.certificate.proof
     assert first.certificate.attack_found == again.certificate.attack_found
     assert verify_proof(first.certificate.proof, instance).certified == first.certificate.certified
+
+
+def test_a_report_on_a_sum_of_norms_varies_the_other_types() -> None:
+    """A sum takes the place of `attr_l2`, which can then be on no axis."""
+    threat = ThreatModel(attr_l2_sum="0.1", local_attr_l2="0.05", adj_del=1)
+    report = export.build_report(lengths(), threat, quick=True)
+    assert [figure.name for figure in report.figures if "curve" in figure.name] == ["curve-adj_del"]

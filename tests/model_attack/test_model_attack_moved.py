@@ -20,7 +20,7 @@ from certcore.common.errors import InputError, SoundnessError
 from certcore.data import citation_like
 from certcore.messages import changed_words
 from certcore.model_attack.along import attacks_along
-from certcore.model_attack.ballots import changed_by_ballots
+from certcore.model_attack.ballots import _clearest, changed_by_ballots
 from certcore.model_attack.flips import allocation_of
 from certcore.model_attack.run import STEPS, AttackOptions, recount, run_attack
 from certcore.model_attack.shift import Shift
@@ -30,6 +30,7 @@ from certcore.program.problem import Problem
 from certcore.result import tripwire
 from certcore.result.allocation import inadmissible
 from tests.oracle.refuting import moved_victim
+from tests.pages.toys import ballots_instance
 
 
 @pytest.fixture(autouse=True)
@@ -171,3 +172,11 @@ def test_a_row_moved_a_little_beyond_its_local_limit_is_no_attack() -> None:
         for limits in ({"attr_l2": "1", "local_attr_l2": "0.1"}, {"attr_l2": "0.1"}):
             problem = Problem(instance, ThreatModel(**limits))
             assert (inadmissible(problem, allocation_of(problem, (), [0], shift)) is None) is allowed
+
+
+def test_no_ballot_of_a_training_node_is_copied() -> None:
+    instance = ballots_instance()
+    n, classes = instance.base.ballots.shape
+    assert (_clearest(replace(instance, split=np.zeros(n, dtype=int)), instance.base) == [-1] * classes).all()
+    half = np.arange(n) % 2
+    assert (half[_clearest(replace(instance, split=half), instance.base)] == 1).all()

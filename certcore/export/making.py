@@ -75,7 +75,6 @@ class Known:
     certificate: Certificate
     accuracy_of: int | None = None
     cancel: threading.Event | None = None
-    attacks: Sequence[ModelAttack] = ()
 
 
 class LoadedView:
@@ -108,12 +107,10 @@ class LoadedView:
 
     def attacks(self) -> Sequence[ModelAttack]:
         """Attacks on the model; those beside the file of another instance are left out."""
-        if self.known is not None or self.file is None:
-            return () if self.known is None else self.known.attacks
         try:
-            return attacks_on(self.file, self.instance)
+            return [] if self.file is None else attacks_on(self.file, self.instance)
         except InputError:
-            return ()
+            return []
 
     def session(self, instance: Instance) -> Session:
         return Session(instance) if self.known is None else self.known.session

@@ -24,8 +24,11 @@ from certcore.export.making import Known, make_known
 from certcore.export.scripts import certify_command, draw_command, has_command
 from certcore.figures.escape import for_file_name
 from certcore.figures.figure import Figure
+from certcore.figures.kinds.curve import CurveFigure
+from certcore.figures.kinds.curve_lines import with_changed
 from certcore.figures.table import Table
 from certcore.instance.instance import Instance, accuracy_of, before_correct
+from certcore.model_attack.along import attacks_along
 from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import ModelAttack, largest
 from certcore.program.relaxation import Relaxation
@@ -63,7 +66,16 @@ def with_attacks(report: Report, attacks: Sequence[ModelAttack]) -> Report:
     """The report with the largest stored attack on the model within the threat model, or that none was tried."""
     found = changed_by_ballots(report.instance, report.certificate)
     found = found or largest(attacks, report.instance, report.certificate.threat)
-    return replace(report, changed=str(messages.changed_words(found, report.asked)))
+    told = str(messages.changed_words(found, report.asked))
+    return replace(report, changed=told, figures=tuple(_told(one, report, attacks) for one in report.figures))
+
+
+def _told(figure: Figure, report: Report, attacks: Sequence[ModelAttack]) -> Figure:
+    """A curve with the labels that attacks on the model change, as its command draws it."""
+    if not isinstance(figure, CurveFigure) or not attacks or figure.vary not in (*TYPES, "sigma"):
+        return figure
+    along = attacks_along(attacks, report.instance, report.certificate.threat, figure.vary)
+    return with_changed(figure, along.changed(figure.lines[0].values.tolist()), report.certificate.targets)
 
 
 def default_threat(instance: Instance, targets: np.ndarray | None = None) -> ThreatModel:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 import threading
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -16,15 +17,17 @@ from certcore import Certificate, Graph, Instance, Status, ThreatModel, certify,
 from certcore.base.ballots import UNIT, BallotsBase
 from certcore.domain.perturbations import FLIPS, LABELS, TYPES
 from certcore.messages.ballots import rewritten
+from certcore.model_attack.counting import Count
+from certcore.model_attack.stored import FoundAttack
 from certcore.result.attack_effects import NEVER, reach
 from certcore.result.influence import influence
 from certcore.result.partition import partition_of
 from certcore.result.states import TargetState
 from certcore.sweep import Session
-from tests.pages.toys import votes_instance
+from tests.pages.toys import grid_instance, votes_instance
 from tests.support import random_instance, random_threat
 
-VOTES = votes_instance()
+VOTES, GRID = votes_instance(), grid_instance()
 HEADS = {key for key in messages.SENTENCES if key.startswith("guarantee.") and key != "guarantee.subject"}
 
 
@@ -247,6 +250,20 @@ def test_nothing_shorter_claims_more(seed: int) -> None:
     most = c.targets - c.verified_certified - before
     assert ("Settled" in said) == (c.attack is not None and c.attack_found == c.targets - c.verified_certified)
     assert "Settled" in said or f"more than {most:,}." in said
+
+
+@given(st.none() | st.decimals("0.0001", 1, places=4))
+@settings(deadline=None)
+def test_certificate_and_attack_hold_together_with_what_both_leave(alpha: Decimal | None) -> None:
+    nobody: Any = np.zeros(0, dtype=np.int64)
+    found = FoundAttack(None, None, Count(nobody, nobody, nobody, None, alpha and str(alpha)), nobody)
+    for instance in (VOTES, GRID):
+        own, said = instance.base.facts.get("alpha"), messages.jointly(instance, found)
+        if own is None or not alpha:
+            assert said is None, "one confidence holds by itself"
+            continue
+        told = Fraction(re.findall(r"([\d.]+) %", str(said))[0]) / 100
+        assert told == max(0, 1 - Fraction(str(own)) - Fraction(alpha)), "by the union bound"
 
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 40)), min_size=1, max_size=5))

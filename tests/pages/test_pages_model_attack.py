@@ -13,6 +13,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import certcore as cc
+from certcore import export, figures, messages
 from certcore.model_attack.stored import attacks_on, largest
 from pages.files import bundles
 from tests.pages.conftest import sent
@@ -58,6 +59,26 @@ def test_the_bar_and_the_headline_tell_both_sides(open_page: Callable[..., AppTe
     marked = np.frombuffer(base64.b64decode(picture["pictures"][0]["changed"]), dtype=np.uint32)
     assert np.array_equal(np.sort(marked), np.sort(found.changed_nodes))
     assert now["adversary"] == "model"
+
+
+def test_exports_and_the_panel_tell_it_too(shipped: Path) -> None:
+    path = shipped / f"{NAME}.npz"
+    instance = cc.load_instance(path)
+    found = largest(attacks_on(path, instance), instance, cc.ThreatModel(attr_del=10))
+    assert found is not None
+    changed = found.count.n_changed
+    line = export.make(f"curves?instance={NAME}&attr_del=10&values=0,1,10&bracket=none").lines[0]
+    assert np.isnan(line.changed[0]), "not tried"
+    assert line.changed[2] == changed
+    assert line.unchanged[2] == (1870 - changed) / 1870
+    csv = export.render(figures.CurveFigure(lines=(line,)), "csv").decode().splitlines()
+    assert [row.split(",")[-1] for row in csv][0::3] == ["changed", str(float(changed))]
+    assert csv[1].endswith(","), "nothing was tried"
+    graph = export.make(f"attack_map?instance={NAME}&attr_del=10&adversary=model")
+    assert np.array_equal(np.sort(graph.changed), np.sort(found.changed_nodes))
+    both = messages.jointly(instance, found)
+    assert both is not None
+    assert "together with at least 98 %" in str(both)
 
 
 def test_where_nothing_was_tried_nothing_is_counted(open_page: Callable[..., AppTest], shipped: Path) -> None:

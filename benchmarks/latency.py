@@ -62,13 +62,16 @@ def told(values: list[float], digits: int = 2) -> str:
 
 @dataclass(frozen=True)
 class Latency:
-    """Seconds on the wall: three since the start of the server, then of each frame of a drag and each release."""
+    """Seconds on the wall: three since the start of the server, then of each frame of a drag and each release; and how
+    often in a second the page asks how far its charts are.
+    """
 
     healthy: float
     graph: float
     number: float
     frames: list[float]
     waits: list[float]
+    polls: float
 
     def lines(self) -> dict[str, str]:
         """The table's column."""
@@ -81,6 +84,7 @@ class Latency:
         if self.waits:
             found["release → number, s"] = told(self.waits)
         frames = [1000 * frame for frame in self.frames]
+        found["questions a second while charts are computed"] = f"{self.polls:.1f}"
         return found | {"a frame of a drag, ms": told(frames, 1), "frames a second": f"{1000 / np.median(frames):.0f}"}
 
 
@@ -89,6 +93,8 @@ def measure(opened: Any, name: str, moves: list[tuple[str, str]]) -> Latency:
     with dashboard() as address:
         healthy = time.monotonic() - started
         page = opened.new_context(viewport={"width": 1440, "height": 900}).new_page()
+        asked: list[float] = []
+        page.on("websocket", lambda line: line.on("framesent", lambda _: asked.append(time.monotonic())))
         page.goto(f"{address}/?instance={name}&attr_del=10")
         page.wait_for_function(GRAPH, timeout=120_000, polling=20)
         graph = time.monotonic() - started
@@ -96,13 +102,14 @@ def measure(opened: Any, name: str, moves: list[tuple[str, str]]) -> Latency:
         number = time.monotonic() - started
         with contextlib.suppress(TimeoutError):  # on large graphs the map goes on for minutes; it is not what is timed
             settled(page, 60)
+        polls = sum(one > started + number for one in asked) / max(1.0, time.monotonic() - started - number)
         frames = page.evaluate(DRAG)
         page.evaluate("() => window.certcore.benchView.move({ attr_del: 10 }, false)")
         waits = []
         for key, button in moves:
             waits.append(move(page, key, button))
             page.wait_for_timeout(1500)
-    return Latency(healthy, graph, number, [frame / 1000 for frame in frames], waits)
+    return Latency(healthy, graph, number, [frame / 1000 for frame in frames], waits, polls)
 
 
 def main() -> None:

@@ -237,8 +237,8 @@ FIGURE = {
         help="of a single line: look for attacks at these values, and draw the band up to what the best one leaves",
     ),
     "left": Setting(
-        "", any_text, metavar="N,N,…", group=_LINES,
-        help="targets that attacks found earlier left uncertified there: look for none (of a map: X/Y/N,…)",
+        "", any_text, metavar="X/Y/N,…", group=_MAP,
+        help="attacks found earlier, at X and Y, which left N targets uncertified: look for none",
     ),
     "accuracy_of": Setting(
         "all", one_of("all", "none"), r"\d{1,9}", metavar="all|N", group=_LINES,
@@ -269,7 +269,7 @@ FIGURE = {
         help="replay this attack (attr_del@NODExCOUNT, adj_del@NODE-NODE, attacker@NODE, separated by commas) instead "
         "of looking for one",
     ),
-    "adversary": Setting("attack", one_of("attack", "relaxed", "both")),
+    "adversary": Setting("attack", one_of("attack", "model", "relaxed", "both")),
     "palette": Setting(
         "state", one_of("state", "class", "margin", "correct"), metavar="state|class|margin|correct", group=_GRAPH,
         help="what colours mean (default: state)",

@@ -10,7 +10,7 @@ import glob
 import os
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,13 @@ from certcore.figures.paper import paper_figure
 from certcore.figures.style import Kind, member_name
 from certcore.instance.instance import Instance, accuracy_of, load_instance
 from certcore.instance.local_limits import most_per_node, within_base
+from certcore.model_attack.along import attacks_along
+from certcore.model_attack.stored import ModelAttack, attacks_on, largest
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import read_attack
 from certcore.result.certificate import Certificate
 from certcore.sweep import Curve, Session, Surface, curve, surface
-from certcore.sweep.attack_curve import attacks_over, best_attacks, best_below, best_within
+from certcore.sweep.attack_curve import attacks_over, best_attacks, best_within
 from certcore.sweep.axis import Axis
 from certcore.sweep.classes import certify_classes
 from certcore.sweep.radii import first_uncertified
@@ -73,13 +75,22 @@ class Known:
     certificate: Certificate
     accuracy_of: int | None = None
     cancel: threading.Event | None = None
+    attacks: Sequence[ModelAttack] = ()
 
 
 class LoadedView:
     """A view with its instances loaded and its defaults filled in, as on its dashboard page."""
 
-    def __init__(self, spec: ViewSpec, instances: list[Instance], known: Known | None = None, own: int = 0) -> None:
+    def __init__(
+        self,
+        spec: ViewSpec,
+        instances: list[Instance],
+        known: Known | None = None,
+        own: int = 0,
+        file: Path | None = None,
+    ) -> None:
         self.spec = spec
+        self.file = file
         self.known = known
         self.cancel = None if known is None else known.cancel
         self.instances = instances
@@ -93,7 +104,16 @@ class LoadedView:
     def of_files(cls, spec: ViewSpec, files: list[Path]) -> LoadedView:
         every = splits_beside(files[0]) if spec["splits"] and len(files) == 1 else files
         instances = [load_instance(path, base_rule=spec["rule"]) for path in every]
-        return cls(spec, instances, own=every.index(files[0]))
+        return cls(spec, instances, own=every.index(files[0]), file=files[0])
+
+    def attacks(self) -> Sequence[ModelAttack]:
+        """Attacks on the model; those beside the file of another instance are left out."""
+        if self.known is not None or self.file is None:
+            return () if self.known is None else self.known.attacks
+        try:
+            return attacks_on(self.file, self.instance)
+        except InputError:
+            return ()
 
     def session(self, instance: Instance) -> Session:
         return Session(instance) if self.known is None else self.known.session
@@ -264,6 +284,7 @@ def _make_curve(loaded: LoadedView) -> Figure:
     spec, vary = loaded.spec, loaded.vary()
     values = loaded.values(vary)
     family, members = _family(loaded, vary)
+    alone = family is None and len(loaded.instances) == 1
     kinds = [loaded.swept] + ([Relaxation.PAPER] if spec["paper"] and loaded.swept != Relaxation.PAPER else [])
     found: dict[str, list[list[Curve]]] = {}
     for kind in kinds:
@@ -284,7 +305,8 @@ def _make_curve(loaded: LoadedView) -> Figure:
         naive=not spec["no_naive"],
         log=spec["log"],
         marker=loaded.marker(loaded.threat(loaded.instance), vary),
-        attacks=None if family is not None or len(loaded.instances) > 1 else _attacks_at(loaded, vary, values),
+        attacks=_attacks_at(loaded, vary, values) if alone else None,
+        changed=_changed_at(loaded, vary, values) if alone else None,
         accuracy_of=loaded.accuracy_of(),
         controls=_mean_controls(loaded, vary, loaded.accuracy_of()),
     )
@@ -316,21 +338,24 @@ def _few(loaded: LoadedView, vary: str, values: list[Any]) -> list[Any]:
 
 
 def _attacks_at(loaded: LoadedView, vary: str, values: list[Any]) -> np.ndarray | None:
-    """Targets left uncertified by the best known attack at each value: stored in the view, or searched for now.
-
-    The view stores them because the attack that is found depends on earlier solves of the session.
-    """
-    bracket, left = loaded.spec["bracket"], loaded.spec["left"]
+    """Targets left uncertified by the best attack found at each value."""
+    bracket = loaded.spec["bracket"]
     if bracket == "none" or (bracket == "auto" and (vary.startswith("local_") or isinstance(values[-1], float))):
         return None
     searched = _few(loaded, vary, values) if bracket == "auto" else None
     searched = loaded.numbers("bracket", vary) if searched is None else searched
-    if not left:
-        threat = loaded.threat(loaded.instance)
-        return best_attacks(loaded.instance, threat, vary, values, searched=searched, relaxation=loaded.swept)
-    if not re.fullmatch(r"\d{1,9}(,\d{1,9})*", left, flags=re.ASCII) or left.count(",") + 1 != len(searched):
-        raise InputError(f"--left is {left[:40]!r}; expected {len(searched)} whole numbers, one for each of --bracket")
-    return best_below(np.array(values), np.array(searched), np.array([int(part) for part in left.split(",")]))
+    threat = loaded.threat(loaded.instance)
+    return best_attacks(loaded.instance, threat, vary, values, searched=searched, relaxation=loaded.swept)
+
+
+def _changed_at(loaded: LoadedView, vary: str, values: list[Any]) -> list[int | None] | None:
+    """Labels that the attacks on the model stored beside the instance change at each value; None where none is."""
+    attacks = loaded.attacks() if vary in (*TYPES, "sigma") else ()
+    return (
+        None
+        if not attacks
+        else attacks_along(attacks, loaded.instance, loaded.threat(loaded.instance), vary).changed(values)
+    )
 
 
 @makes("compare", "several instances over the same budget", several=True)
@@ -463,12 +488,18 @@ def _make_front(loaded: LoadedView) -> Figure:
 @makes("graph", "the graph with an attack")
 def _make_graph(loaded: LoadedView) -> Figure:
     certificate = loaded.certificate()
-    relaxed = loaded.spec["adversary"] == "relaxed"
+    relaxed, changed = loaded.spec["adversary"] == "relaxed", None
+    if loaded.spec["adversary"] == "model":
+        found = largest(loaded.attacks(), loaded.instance, certificate.threat)
+        if found is None:
+            raise InputError("no attack on the model within these budgets is stored beside the instance; make one with "
+                             "`certcore attack`")  # fmt: skip
+        certificate, changed = dataclasses.replace(certificate, attack=found.allocation), found.changed_nodes
     if relaxed and certificate.fractional is None:
         raise InputError(
             "there is no relaxed adversary here: with whole-graph fields and votes over groups its flips have no places"
         )
-    seen = {"palette": loaded.spec["palette"], "zoomed": loaded.spec["zoomed"]}
+    seen = {"palette": loaded.spec["palette"], "zoomed": loaded.spec["zoomed"], "changed": changed}
     return graph_figure(loaded.instance, certificate, relaxed=relaxed, only=read_states(loaded.spec["only"]), **seen)
 
 

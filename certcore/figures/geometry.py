@@ -243,8 +243,9 @@ def bracket_area(x: np.ndarray, low: np.ndarray, high: np.ndarray) -> tuple[np.n
     """The outline between the proven ratio and the ratio that the best attack leaves, as one closed path.
 
     Between two values the proven ratio is that of the larger one, and the attack is that of the smaller one: both hold
-    at every integer between them.
+    at every integer between them. Where no attack was searched there is no area.
     """
+    x, low, high = (part[~np.isnan(high)] for part in (x, low, high))
     lower_x, lower = np.repeat(x, 2)[:-1], np.concatenate([low[:1], np.repeat(low[1:], 2)])
     upper_x, upper = np.repeat(x, 2)[1:], np.repeat(high, 2)[:-1]
     if len(x) > 1:

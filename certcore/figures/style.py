@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+import numpy as np
+
 from certcore.common.choice import Choice
 from certcore.common.errors import InputError
 from certcore.domain.perturbations import LABELS, entry_of
-from certcore.result.states import TargetState
+from certcore.result.states import STATE_LABELS, TargetState
 
 # Okabe and Ito's palette, which is distinguishable with every common form of colour blindness.
 BLACK: Final = "#000000"
@@ -167,8 +169,8 @@ class KindStyle:
 
 
 KINDS: Final[dict[str, KindStyle]] = {
-    Kind.COLLECTIVE: KindStyle("collective", SOLID, BLUE, ""),
-    Kind.NAIVE: KindStyle("naive", DOTTED, TOKENS["ink2"].light, "////"),
+    Kind.COLLECTIVE: KindStyle("proven together", SOLID, BLUE, ""),
+    Kind.NAIVE: KindStyle("one by one", DOTTED, TOKENS["ink2"].light, "////"),
     Kind.PAPER: KindStyle("paper's relaxation", DASH_DOTTED, GREEN, "...."),
     Kind.EXACT: KindStyle("exact", DASHED, PURPLE, "\\\\\\\\"),
     Kind.CONTROL: KindStyle("ignores edges", LONG_DASHED, GREY, "----"),
@@ -186,16 +188,16 @@ class StateStyle:
     scale: float
 
 
-#: Nodes that an attack breaks are prominent; the others are pale and distinguished by their markers.
+#: Words, colours and shapes of the workbench, in every figure.
 STATES: Final[dict[str, StateStyle]] = {
-    state: StateStyle(state, colour, marker, scale)
+    state: StateStyle(STATE_LABELS[state], colour, marker, scale)
     for state, colour, marker, scale in (
-        (TargetState.NOT_A_TARGET, "#CDD2D8", MARKERS[5], 0.65),
-        (TargetState.ALONE, "#A8B0BA", MARKERS[3], 0.8),
-        (TargetState.UNDECIDED, "#B3BAC4", MARKERS[0], 0.85),
+        (TargetState.NOT_A_TARGET, TOKENS["uncounted"].light, Marker(".", "circle", "*"), 0.7),
+        (TargetState.ALONE, TOKENS["each"].light, MARKERS[3], 0.9),
+        (TargetState.UNDECIDED, TOKENS["together"].light, MARKERS[0], 1.0),
         (TargetState.PARTLY, ORANGE, MARKERS[4], 1.2),
-        (TargetState.LOST, VERMILLION, MARKERS[1], 1.6),
-        (TargetState.BEFORE, "#7B8490", MARKERS[6], 1.0),
+        (TargetState.LOST, TOKENS["lost"].light, MARKERS[1], 1.45),
+        (TargetState.BEFORE, TOKENS["none"].light, MARKERS[6], 1.0),
     )
 }
 
@@ -204,9 +206,9 @@ STATES: Final[dict[str, StateStyle]] = {
 CORRECTNESS: Final[dict[str, StateStyle]] = {
     style.label: style
     for style in (
-        StateStyle("label is wrong", ORANGE, MARKERS[2], 1.1),
-        StateStyle("label is right", SKY, MARKERS[0], 0.95),
-        StateStyle("abstains (counts as wrong)", "#7B8490", MARKERS[6], 1.1),
+        StateStyle("label is wrong", TOKENS["ink2"].light, MARKERS[2], 1.15),
+        StateStyle("label is right", TOKENS["together"].light, MARKERS[0], 1.0),
+        StateStyle("abstains (counts as wrong)", TOKENS["none"].light, MARKERS[6], 1.1),
     )
 }
 
@@ -221,29 +223,41 @@ class Closeness:
     dark: str
 
 
-#: Violet for margins of one or two flips, then paler with each step: margins must be less prominent than the attack,
-#: which uses no violet.
+#: Violet, paler with each step: margins must be less prominent than the attack, which uses no violet. The last step
+#: is still violet, and no grey, which means "not counted".
 CLOSENESS: Final = (
-    Closeness(1, "1", "#6A5CB8", "#A398DC"),
-    Closeness(2, "2", "#9086CC", "#8077B8"),
-    Closeness(5, "3–5", "#B3AADB", "#625B90"),
-    Closeness(10, "6–10", "#C6CDD6", "#4E5761"),
-    Closeness(None, "more", "#DDE1E6", "#383F48"),
+    Closeness(1, "1", "#43328F", "#D3CBFF"),
+    Closeness(2, "2", "#6551B5", "#AFA3F0"),
+    Closeness(5, "3–5", "#8873D0", "#8C7ED6"),
+    Closeness(10, "6–10", "#A893E2", "#7363BF"),
+    Closeness(None, "more", "#C9A8F0", "#5F4FAB"),
 )
+
+
+def closeness_scale(dark: bool, steps: int = 11) -> list[str]:
+    """Colours of margins, from one further flip to many: those of `CLOSENESS`, interpolated."""
+    tones = [step.dark if dark else step.colour for step in CLOSENESS]
+    known = [[int(tone[k : k + 2], 16) for tone in tones] for k in (1, 3, 5)]
+    at = np.linspace(0, len(tones) - 1, steps)
+    mixed = [np.interp(at, np.arange(len(tones)), part).round().astype(int) for part in known]
+    return [f"#{r:02X}{g:02X}{b:02X}" for r, g, b in zip(*mixed)]
+
+
 #: One colour per perturbation type; none is the colour of lost targets.
 TYPE_COLOURS: Final = (GREEN, BLUE, ORANGE, PURPLE, YELLOW, GREY, BLACK, SKY)
 #: Colour of lost targets in every palette.
-LOST_COLOUR: Final = VERMILLION
-SITE_LABEL: Final = "hit"
-ATTACKER_LABEL: Final = "attacker"
+LOST_COLOUR: Final = TOKENS["lost"].light
+SITE_LABEL: Final = "attacker"
+CONTROLLED_LABEL: Final = "controlled"
 PROTECTED_LABEL: Final = "protected"
-PROTECTED_COLOUR: Final = SKY
+PROTECTED_COLOUR: Final = TOKENS["proven"].light
 
 RATIO_LABEL: Final = "certified ratio"
 PLATEAU_LABEL: Final = "constant from here on"
 BAND_LABEL: Final = "band: mean ± one sample deviation over splits"
-BRACKET_LABEL: Final = "band: from what is proven to what the best attack found leaves"
-ATTACK_LABEL: Final = "best attack found"
+BRACKET_LABEL: Final = "open: from what is proven to what an attack on certificates leaves"
+ATTACK_LABEL: Final = "attack on certificates"
+MODEL_LABEL: Final = "attack on the model"
 ACCURACY_LABEL: Final = "certified accuracy"
 CLEAN_LABEL: Final = "accuracy without an attack"
 MARKS_LABEL: Final = "marks tell lines apart: not every value has one"

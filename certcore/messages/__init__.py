@@ -20,7 +20,7 @@ from certcore.messages.accuracy import (
 from certcore.messages.attacker import attacks_nothing, short_threat, threat_words
 from certcore.messages.ballots import ballots_of, how_it_sums, why_accuracy, why_control_columns, why_controls
 from certcore.messages.field import field_words
-from certcore.messages.model_attack import changed_words, short_changed
+from certcore.messages.model_attack import changed_words, jointly, short_changed
 from certcore.messages.nodes import node_words, state_words
 from certcore.messages.promises import (
     accepted,

@@ -7,6 +7,7 @@ from fractions import Fraction
 
 from certcore.common.exact import confidence_text
 from certcore.common.rounding import percent_up
+from certcore.instance.instance import Instance
 from certcore.messages.registry import sentence, template
 from certcore.messages.short import changes
 from certcore.messages.text import Text, count, message, some, strong
@@ -48,6 +49,14 @@ def _up(length: float) -> str:
     return f"{Context(prec=4, rounding=ROUND_UP).create_decimal_from_float(length).normalize():f}"
 
 
+def jointly(instance: Instance, found: FoundAttack | None) -> Text | None:
+    """The confidence with which certificate and attack hold together; None if no more than one of them is sampled."""
+    alphas = [instance.base.facts.get("alpha"), None if found is None else found.count.alpha]
+    if None in alphas:
+        return None
+    return both_hold(confidence_text(str(min(Fraction(1), sum(Fraction(str(one)) for one in alphas))), 100))
+
+
 def how_sure(found: FoundAttack) -> str:
     if found.count.alpha is None or found.attack is None:
         return "for certain: the prediction differs"
@@ -68,6 +77,12 @@ def changed(labels: int, targets: int, spent: str, sure: str, accuracy: str) -> 
         f"An attack found with {spent} changes ", strong(f"{labels:,} of {targets:,} labels"),
         f" of the model in fact ({sure}). It is what was found: there may be worse ones.{accuracy_text}",
     )  # fmt: skip
+
+
+both_hold = template(
+    "attack.jointly", "the certificate and an attack on the model stand together, each at a confidence of its own",
+    "Certificate and attack each have their own confidence; both hold together with at least {sure} %.", sure="98",
+)  # fmt: skip
 
 
 untried = template(

@@ -22,7 +22,6 @@ from certcore.messages.registry import sentence, template
 from certcore.messages.text import Text, count, listing, message, name, paragraph, strong
 from certcore.result.certificate import Certificate
 from certcore.result.partition import Partition
-from certcore.result.states import TargetState
 
 #: Labels of the parts of the bar, from left to right.
 PARTS = {
@@ -34,19 +33,6 @@ PARTS = {
     "none": "never had one",
     "wrong": "wrong already",
     "changed": "changed by an attack found",
-}
-#: Labels of node states in the legend of the graph.
-STATES = {
-    TargetState.NOT_A_TARGET: "not counted",
-    TargetState.ALONE: "proven one by one",
-    TargetState.UNDECIDED: "kept in this attack",
-    TargetState.PARTLY: "counted in part by the relaxed adversary",
-    TargetState.LOST: "loses its certificate",
-    TargetState.BEFORE: "never had one",
-}
-COUNTED = STATES | {
-    TargetState.UNDECIDED: "not counted by the relaxed adversary",
-    TargetState.LOST: "counted in full by the relaxed adversary",
 }
 
 
@@ -210,7 +196,9 @@ cell = template(
 
 @sentence("short.growing", "beside a map that is being computed", "5", "297", others=(("297", "297"),))
 def growing(solved: str, cells: str) -> Text:
-    return message(f"all {cells} cells solved" if solved == cells else f"{solved} of {cells} cells solved, all proven")
+    return message(
+        f"all {cells} cells solved" if solved == cells else f"{solved} of {cells} solved; the rest proven, rising"
+    )
 
 
 some_stay = template(
@@ -219,13 +207,18 @@ some_stay = template(
 )  # fmt: skip
 
 
-def short_most(proven: Mapping[str, tuple[int, int]], budget: str) -> Text:
-    """The instance with the most proven labels: its name, verified count and number of labels."""
+def short_most(proven: Mapping[str, tuple[int, int]], budget: str, *, below: bool = False) -> Text:
+    """The instance with the most proven labels: its name, verified count and number of labels.
+
+    `below`: the same was said of another budget right above.
+    """
     shares = {one: Fraction(certified, max(of, 1)) for one, (certified, of) in proven.items()}
     best = [one for one, share in shares.items() if share == max(shares.values())]
     if not shares[best[0]]:
         return none_proven(budget)
     share = share_down(*proven[best[0]])
+    if below:
+        return most_at(listing(best), share, budget)
     return most_proven(best[0], share, budget) if len(best) == 1 else as_much(listing(best), share, budget)
 
 
@@ -242,6 +235,11 @@ def most_proven(one: str, share: str, budget: str) -> Text:
 )
 def as_much(several: str, share: str, budget: str) -> Text:
     return message("As much is proven for ", name(several), f": {share} at {budget}")
+
+
+@sentence("short.most_at", "the same at another budget, below it", "GCN", "12.9 %", "50 attribute deletions")
+def most_at(several: str, share: str, budget: str) -> Text:
+    return message(f"At {budget}: ", name(several), f", {share}")
 
 
 none_proven = template(
@@ -263,6 +261,10 @@ def short_remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     return list(found.values())
 
 
+right_only = template(
+    "short.remark.accuracy", "only right labels are targets, so that shares are accuracies",
+    "Accuracy is shown, right labels only; More has the switch.",
+)  # fmt: skip
 uncovered_here = template(
     "short.remark.uncovered", "a budget is set for a type that the base certificate says nothing about",
     "A budget is set that this file does not cover: its flips count against every label in reach.",

@@ -2,8 +2,7 @@
 
 A node is *hit* if flips are spent at it, whether or not it is a target. A *target* loses its certificate, keeps it on
 its own, had none before, or is undecided in this attack. The two are independent: a node can be hit and keep its
-certificate, and a target can lose its certificate without being hit. `certcore.messages.short.STATES` has the legend
-labels.
+certificate, and a target can lose its certificate without being hit.
 """
 
 from __future__ import annotations
@@ -33,6 +32,20 @@ class TargetState(StrEnum):
     """Its base certificate fails even without an attack, so it always counts as attackable."""
 
 
+#: Their names in the legend of the graph, on the screen and in figures; `COUNTED`: of the relaxed adversary.
+STATE_LABELS = {
+    TargetState.NOT_A_TARGET: "not counted",
+    TargetState.ALONE: "proven one by one",
+    TargetState.UNDECIDED: "kept in this attack",
+    TargetState.PARTLY: "counted in part by the relaxed adversary",
+    TargetState.LOST: "loses its certificate",
+    TargetState.BEFORE: "never had one",
+}
+COUNTED = STATE_LABELS | {
+    TargetState.UNDECIDED: "not counted by the relaxed adversary",
+    TargetState.LOST: "counted in full by the relaxed adversary",
+}
+CHANGED_LABEL = "label changed"
 #: Names of the states in older files and links, still accepted.
 FORMER = {
     "other": TargetState.NOT_A_TARGET,

@@ -157,7 +157,7 @@ class Bench {
   drawAll() {
     const { data, values, moved } = this;
     for (const [name, share] of Object.entries(this.progress)) this.root.querySelector(`.${name} > .progress`).style.transform = `scaleX(${share ?? 0})`;
-    this.narrow = this.root.clientWidth < 736;
+    this.narrow = this.root.clientWidth < 712;
     this.seen = this.known(values);
     if (this.seen && moved) this.answer.draw(...this.worded(values, this.seen), this.seen.parts, "", this.seen.tried);
     else if (!moved) this.answer.draw(data.head, data.sub, data.parts, data.partsOf, Boolean(data.changed));

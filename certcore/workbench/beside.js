@@ -43,14 +43,14 @@ function drawList(map) {
   const attack = map.attacks[0];
   const head = element("div", "head", which(map) + (attack.count ? `${some(attack.count, "site", "sites")}` : "Nothing is spent."));
   const list = element("ol", "sites");
-  if (attack.count > 1 && !attack.relaxed) head.append(", ", sortChoice(map));
+  if (attack.count > 1 && !attack.relaxed) head.append(", ", sortChoice(map), element("div", "", attack.changed.size ? `The attack changes ${some(attack.changed.size, "label", "labels")}; several sites reach the same ones.` : "One label can count at several sites."));
   for (const s of map.order(attack).slice(0, LONGEST)) {
     const row = choiceButton(map, map.asChoice(attack, s), "", "site");
     row.dataset.site = s;
     const what = element("span", "what");
     what.append(element("span", "called", map.siteName(attack, s)));
     const number = attack.breaks[s];
-    what.append(element("span", "breaks", attack.relaxed ? `the bound counts ${number ? some(number, "label", "labels") : "none"} in reach` : number ? `helps take ${some(number, "certificate", "certificates")}` : "takes no certificate"));
+    what.append(element("span", "breaks", attack.changed.size ? `reaches ${thousands(attack.changedBy(s))} of ${some(attack.changed.size, "changed label", "changed labels")}` : attack.relaxed ? `the bound counts ${number ? some(number, "label", "labels") : "none"} in reach` : number ? `helps take ${some(number, "certificate", "certificates")}` : "takes no certificate"));
     row.append(badge(attack, s), what);
     row.setAttribute("aria-label", `${map.siteName(attack, s)}: ${attack.spent(s)}; ${attack.story(s)}`);
     const item = element("li");
@@ -111,7 +111,7 @@ function nodeList(map, attack, nodes, most, text) {
 
 function siteParts(map, attack, s, at) {
   const single = attack.step || attack.flips[s] === 1, one = single ? "It reaches" : "They reach", parts = [];
-  const ends = attack.breaks[s] ? attack.relaxed ? `, of which the bound counts ${thousands(attack.breaks[s])}` : ` and help${single ? "s" : ""} take ${some(attack.breaks[s], "certificate", "certificates")}` : attack.relaxed ? "; the bound counts none of them" : ` and take${single ? "s" : ""} no certificate`;
+  const ends = attack.changed.size ? `, ${thousands(attack.changedBy(s))} of the ${thousands(attack.changed.size)} changed ones among them` : attack.breaks[s] ? attack.relaxed ? `, of which the bound counts ${thousands(attack.breaks[s])}` : ` and help${single ? "s" : ""} take ${some(attack.breaks[s], "certificate", "certificates")}` : attack.relaxed ? "; the bound counts none of them" : ` and take${single ? "s" : ""} no certificate`;
   parts.push(element("p", "", `${attack.step && !attack.isEdge(s) ? attack.spent(s).replace("a distance of", "Moved by") : `${attack.spent(s)} spent here`}. ${one} ${some(attack.reach[s], "label", "labels")}${ends}.`));
   if (s < attack.listed) {
     const broken = attack.brokenBy(s);
@@ -200,7 +200,7 @@ function drawLegend(map) {
   if (attack.relaxed || looks.bar) {
     const scale = looks.bar ? map.marginScale() : map.shareScale, item = element("li"), strip = element("span", "strip"), bar = element("span", "plain");
     strip.style.background = `linear-gradient(to right, ${scale.join(",")})`;
-    bar.append(looks.bar ? looks.bar.low : "0", strip, looks.bar ? `${looks.bar.high} further ${attack.step ? "distance can leave" : "flips leave"} it uncertified` : "1: fraction by which the bound counts it");
+    bar.append(looks.bar ? looks.bar.low : "0", strip, looks.bar ? `${looks.bar.high} ${attack.step ? "of distance" : "flips"} beyond this attack can leave it uncertified` : "1: fraction by which the bound counts it");
     item.append(bar); items.push(item);
     if (looks.bar?.next) { const close = element("li"); close.append(element("span", "plain", `${thousands(looks.bar.next)} are ${attack.step ? `at most ${length(attack.step)}` : "one flip"} away`)); items.push(close); }
   }

@@ -64,8 +64,10 @@ class Chart {
   say(text, x, y) {
     this.tip.hidden = !text;
     if (!text) return;
-    const { width } = this.canvas.getBoundingClientRect();
-    this.tip.textContent = text; this.tip.style.left = x < width / 2 ? `${x + 14}px` : "auto"; this.tip.style.right = x < width / 2 ? "auto" : `${width - x + 14}px`; this.tip.style.top = `${y + 30}px`;
+    // On the side that has room, both ways: a tip that is cut off would make the page scroll.
+    const { width, height } = this.canvas.getBoundingClientRect(), left = x < width / 2, above = y > height / 2, { style } = this.tip;
+    this.tip.textContent = text; style.left = left ? `${x + 14}px` : "auto"; style.right = left ? "auto" : `${width - x + 14}px`; style.maxWidth = `${Math.min(280, (left ? width - x : x) - 44)}px`;
+    style.top = above ? "auto" : `${y + 30}px`; style.bottom = above ? `${height - y + 14}px` : "auto";
   }
 }
 
@@ -156,23 +158,30 @@ class CurveChart extends Chart {
     if (line.guarded) this.stroke(this.upTo(line, line.guarded, y), "proven", 1.5, [6, 3]);
     for (const [value, dash] of this.bench.ticks()) this.stroke([[this.x(value), this.area.b], [this.x(value), this.area.b - 12]], "ink", 2, dash);
   }
-  // Names stand at their lines, where there is room.
+  // Names stand at their lines, where there is room: none over another one, over the number at the cursor or over a line.
   label(line, y, total) {
+    this.named = [];
     if (!line || this.end < 2) return;
-    const { t, b, r } = this.area, at = (share) => atLeast(line.values, share * this.end);
-    // Beside the number at the cursor, never under it.
-    const now = this.x(this.bench.values[this.bench.data.axis] ?? this.end), k = at([0.7, 0.86, 0.4].find((share) => Math.abs(this.x(share * this.end) - now - 30) > 82) ?? 0.7);
-    if (k < 0) return;
-    const low = y(line.certified[k]);
-    if (b - low > 34) this.write("proven together", this.x(line.values[k]), low + 15, "center", "proven", 600, 13);
+    const { t, b, r } = this.area, at = (share) => atLeast(line.values, share * this.end), now = this.x(this.bench.values[this.bench.data.axis] ?? this.end), proven = this.bench.proven();
+    const taken = proven === null ? [] : [now < r - 70 ? [now - 8, y(proven) - 26, now + 62, y(proven) + 28] : [now - 62, y(proven) - 26, now + 8, y(proven) + 28]], wine = this.changedLine ?? [];
+    const put = (text, x, at, align, colour, weight = 600, size = 13, lines = []) => {
+      this.c.font = `${weight} ${size}px ${this.bench.stage.font}`;
+      const wide = this.c.measureText(text).width, left = align === "right" ? x - wide : align === "left" ? x : x - wide / 2, box = [left - 3, at - 8, left + wide + 3, at + 8];
+      const meets = ([ax, ay, bx, by]) => box[0] < bx && box[2] > ax && box[1] < by && box[3] > ay;
+      if (box[0] < this.area.l || box[2] > r + 4 || box[1] < t || box[3] > b || taken.some(meets) || lines.some(([px, py], i) => i && meets([lines[i - 1][0], Math.min(lines[i - 1][1], py) - 1, px, Math.max(lines[i - 1][1], py) + 1]))) return false;
+      taken.push(box); this.named.push({ text, box }); this.write(text, x, at, align, colour, weight, size);
+      return true;
+    };
+    const below = this.upTo(line, line.certified, y), spots = [0.7, 0.86, 0.5, 0.3].map(at).filter((k) => k >= 0);
+    [15, 32, 54].some((down) => spots.some((k) => put("proven together", this.x(line.values[k]), y(line.certified[k]) + down, "center", "proven", 600, 13, below)));
     const n = at(0.24);
-    if (n >= 0 && y(line.naive[n]) - y(line.certified[n]) > 44) this.write("one by one", this.x(line.values[n]), (y(line.naive[n]) + y(line.certified[n])) / 2 + 8, "left", "ink2", 600, 13);
-    const wine = this.changedLine ?? [];
-    if (wine.length > 1 && wine.at(-1)[1] - t > 26) this.write("changed", r - 3, wine.at(-1)[1] + 12, "right", "changed", 600);
-    if (!this.attacked) return;
-    const m = at(0.91), left = m >= 0 ? line.left[m] : null;
-    if (left !== null && y(line.certified[m]) - y(total - left - line.wrong) > 13) this.write("open", this.x(line.values[m]), (y(line.certified[m]) + y(total - left - line.wrong)) / 2, "center", "ink", 600);
-    if (y(total - (left ?? 0) - line.wrong) - t > 22) this.write(line.wrong ? "lose their certificate, or wrong already" : "lose their certificate, or never had one", r - 3, t + 11, "right", "lost-text", 600);
+    if (n >= 0 && y(line.naive[n]) - y(line.certified[n]) > 44) put("one by one", this.x(line.values[n]), (y(line.naive[n]) + y(line.certified[n])) / 2 + 8, "left", "ink2");
+    const changed = () => wine.length > 1 && [0.99, 0.5, 0.35, 0.2].some((share) => { const x = this.x(share * this.end), k = wine.findLastIndex(([px]) => px <= x); return k >= 0 && put("changed", x, wine[k][1] + 12, share > 0.9 ? "right" : "center", "changed", 600, 12.5, [...wine, ...(this.attacked ?? [])]); });
+    if (!this.attacked) { changed(); return; }
+    const high = (k) => y(total - line.left[k] - line.wrong), words = line.wrong ? "lose their certificate, or wrong already" : "lose their certificate, or never had one";
+    [0.91, 0.8, 0.6, 0.4].map(at).some((k) => k >= 0 && line.left[k] !== null && y(line.certified[k]) - high(k) > 15 && put("open", this.x(line.values[k]), (y(line.certified[k]) + high(k)) / 2, "center", "ink", 600, 12.5));
+    [t + 13, t + 24, t + 38].some((at) => put(words, r - 3, at, "right", "lost-text", 600, 12.5, [...this.attacked, ...wine]));
+    changed();
   }
   take(px, py, done) { this.bench.move({ [this.bench.data.axis]: this.valueAt(px) }, done); }
   over(px, py) {

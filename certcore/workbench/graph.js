@@ -216,8 +216,11 @@ class Attack {
   }
   further(margin) { return this.step ? `a further distance of ${length(margin * this.step)}` : some(margin, "further flip", "further flips"); }
   // Whose field a site lies in and what becomes of them: losses in an attack, fractions in the relaxed adversary.
+  // Of the labels that an attack on the model changes, those in reach of a site: which site changes which is not known.
+  changedBy(s) { return s < this.listed ? this.reachedBy(s).reduce((sum, node) => sum + this.changed.has(node), 0) : 0; }
   story(s) {
     const where = `in the field of ${some(this.reach[s], "label", "labels")}`, number = this.breaks[s];
+    if (this.changed.size) return `${where}, ${thousands(this.changedBy(s))} of the ${thousands(this.changed.size)} changed ones among them`;
     if (!this.relaxed) return `${where}; it helps take ${number ? some(number, "certificate", "certificates") : "none of their certificates"}`;
     if (!number) return `${where}; the bound counts none of them`;
     const sum = s < this.listed ? this.brokenBy(s).reduce((total, node) => total + this.broken[node], 0) : null;

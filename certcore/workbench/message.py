@@ -13,7 +13,7 @@ import numpy as np
 from certcore import messages
 from certcore.domain.perturbations import LABELS, TYPES, entry_of
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
-from certcore.figures.style import RAMP, SHARES, axis_label
+from certcore.figures.style import RAMP, SHARES, axis_label, closeness_scale
 from certcore.instance.instance import Instance
 from certcore.messages import short
 from certcore.messages.attacker import limits_on
@@ -23,7 +23,7 @@ from certcore.model_attack.stored import FoundAttack
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 from certcore.result.partition import Partition, partition_of
-from certcore.result.states import TargetState
+from certcore.result.states import COUNTED, STATE_LABELS, TargetState
 from certcore.sweep import Curve, Surface
 from certcore.sweep.attack_curve import Attacks, best_below
 from certcore.sweep.ranges import unit_of
@@ -117,8 +117,8 @@ def vocabulary(view: View) -> dict[str, Any]:
         "alike": str(short.some_stay("{n}", "{of}")),
         "alone": "proven together",
         "parts": short.PARTS,
-        "states": [short.STATES[one] for one in TargetState],
-        "counted": [short.COUNTED[one] for one in TargetState],
+        "states": [STATE_LABELS[one] for one in TargetState],
+        "counted": [COUNTED[one] for one in TargetState],
         "kinds": {name: [LABELS[name].removesuffix("s"), LABELS[name]] for name in names_of(view) if name in TYPES},
         "limits": limits_on(at_all, directed=view.instance.graph.directed),
         "sigma": ["node", "nodes"],
@@ -133,7 +133,7 @@ def _both_sides(view: View, most: str = "{most}") -> messages.Text:
 
 def tones() -> dict[str, Any]:
     return {
-        "margin": {"light": drawing.margin_scale(dark=False), "dark": drawing.margin_scale(dark=True)},
+        "margin": {"light": closeness_scale(dark=False), "dark": closeness_scale(dark=True)},
         "share": list(SHARES),
     }
 

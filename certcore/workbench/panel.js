@@ -179,7 +179,7 @@ class Panel {
     const px = new Float32Array(n), py = new Float32Array(n), { sx, sy, x0, y0 } = this.camera();
     for (let i = 0; i < n; i++) { px[i] = x0 + xy[2 * i] * sx; py[i] = y0 + xy[2 * i + 1] * sy; }
     // Another attack or colouring leaves the edges as they are. They are kept when they are asked for again, or come in parts.
-    const key = [o.version, o.zoom, o.panX, o.panY, o.ink, o.paper, o.edgeStrength, this.canvas.width, this.canvas.height].join();
+    const key = [o.version, sx, sy, x0, y0, o.ink, o.paper, o.edgeStrength, this.canvas.width, this.canvas.height].join();
     const keep = key === this.seenKey || this.graph.edges.length / 2 > BREATH;
     this.seenKey = key;
     if (keep && key !== this.edgeKey) { this.edgeKey = key; this.drawEdges(this.clean(this.kept.edges, true), px, py); }

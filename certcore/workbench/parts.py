@@ -17,7 +17,7 @@ import numpy as np
 
 from certcore.figures.geometry import GRAPH_ASPECT, graph_shares
 from certcore.figures.kinds.graph import positions_of
-from certcore.figures.style import CLASSES, CLOSENESS, TOKENS
+from certcore.figures.style import CLASSES, TOKENS
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name
 from certcore.messages.text import plain
@@ -74,18 +74,6 @@ def graph_data(instance: Instance) -> dict[str, Any]:
     for name in sorted(data):
         seen.update(repr(data[name]).encode())
     return {"version": seen.hexdigest()[:16], **data}
-
-
-def margin_scale(*, dark: bool, steps: int = 11) -> list[str]:
-    """Colours of margins, from one further flip to many: those of `CLOSENESS`, interpolated.
-
-    Larger margins are closer to the background colour: safe targets must not be more prominent than the attack.
-    """
-    tones = [step.dark if dark else step.colour for step in CLOSENESS]
-    known = np.array([[int(tone[k : k + 2], 16) for k in (1, 3, 5)] for tone in tones])
-    at = np.linspace(0, len(tones) - 1, steps)
-    mixed = np.stack([np.interp(at, np.arange(len(tones)), known[:, k]) for k in range(3)], axis=1).round().astype(int)
-    return ["#" + "".join(f"{part:02X}" for part in tone) for tone in mixed]
 
 
 def fitted(positions: np.ndarray) -> np.ndarray:

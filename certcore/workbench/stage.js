@@ -56,10 +56,11 @@ class Stage {
   resize() { this.panels.forEach((panel) => panel.resize()); this.paint(); }
   // What cards and the legend leave of a picture: the graph is fitted into that.
   free(width, height) {
-    const several = this.attacks.length > 1, narrow = this.root.clientWidth < 736, cards = this.bench.cards;
-    const beside = !several && !this.root.classList.contains("folded") && this.root.clientWidth > 1150 ? cards.offsetWidth + 12 : 0;
-    const left = !several && !narrow && this.chosen ? 300 : 0, margin = narrow ? 12 : 24;
-    return { left: left + margin, top: narrow ? 14 : several ? 76 : 40, right: width - beside - margin, bottom: height - (narrow ? 36 : 54) };
+    const several = this.attacks.length > 1, narrow = this.root.clientWidth < 712, cards = this.bench.cards;
+    // Cards stand upon the picture, or below it where there is no room.
+    const upon = cards.offsetWidth && cards.getBoundingClientRect().top < this.whole.getBoundingClientRect().bottom - 20, beside = !several && upon ? cards.offsetWidth + 12 : 0;
+    const left = !several && !narrow && (this.chosen || !this.list.hidden) ? 300 : 0, margin = narrow ? 12 : 24, tools = this.bench.tools.offsetHeight;
+    return { left: left + margin, top: narrow ? 50 : several ? 44 + tools : 20 + tools, right: width - beside - margin, bottom: height - (narrow ? 36 : 22 + this.legend.offsetHeight) };
   }
 
   beside() {
@@ -129,7 +130,8 @@ class Stage {
     for (let i = 0; i < n; i++) most = Math.max(most, attack.margin[i]);
     most = Math.min(most, 40);
     const first = looks.length, steps = Math.min(most, 11);
-    for (let k = 0; k < steps; k++) add("", mix(this.marginScale(), steps > 1 ? k / (steps - 1) : 0), "circle", 1.15, 1);
+    const edge = `color-mix(in srgb, ${this.tones.ink} 30%, transparent)`;
+    for (let k = 0; k < steps; k++) add("", mix(this.marginScale(), steps > 1 ? k / (steps - 1) : 0), "circle", 1.15, 1, -1, edge);
     const never = add("no number of these flips", this.tones.uncounted, "diamond", 1, 0.9);
     const text = (steps) => (attack.step ? length(steps * attack.step) : String(steps));
     looks.bar = { low: text(1), high: text(most) + (most === 40 ? " or more" : ""), next: 0 };
@@ -269,7 +271,7 @@ class Stage {
     edges.onchange = () => { this.edgeStrength = Number(edges.value); this.paint(); };
     colour.onchange = () => { this.colour = colour.value; this.forget(); this.beside(); this.bench.tell({ colour: colour.value }); };
     const sites = this.root.querySelector(".sites-button");
-    sites.onclick = () => { this.list.hidden = !this.list.hidden; sites.setAttribute("aria-expanded", String(!this.list.hidden)); };
+    sites.onclick = () => { this.list.hidden = !this.list.hidden; sites.setAttribute("aria-expanded", String(!this.list.hidden)); this.resize(); };
     on(".find", () => this.openFind());
     this.sought.onkeydown = (e) => { if (e.key === "Enter") this.find(this.sought.value); if (e.key === "Escape") { this.sought.hidden = true; this.panels[0].canvas.focus(); } e.stopPropagation(); };
     this.legend.addEventListener("click", () => this.legend.classList.toggle("open"));

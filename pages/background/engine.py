@@ -15,13 +15,15 @@ from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.model_attack.along import Along, attacks_along
-from certcore.model_attack.stored import ModelAttack
+from certcore.model_attack.ballots import changed_by_ballots
+from certcore.model_attack.stored import FoundAttack, ModelAttack
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
 from certcore.sweep import Defence, Session, defend
 from certcore.sweep.classes import ClassCount, certify_classes
+from certcore.sweep.family import Question
 from certcore.sweep.session import Preview
 from certcore.verify.proof import certified_count
 
@@ -101,6 +103,16 @@ def model_attacks(view: View, axis: str, attacks: list[ModelAttack]) -> Work:
     fixed = view.threat.replace(**{axis: None if axis == "sigma" else 0})
     key = ("model_attacks", axis, fixed.budgets, fixed.sigma, tuple(one.digest for one in attacks), *view.family)
     return ask("model_attacks", key, run, "Reading attacks on the model", same=key, patience=0.4)
+
+
+def on_ballots(name: str, instance: Instance, threat: ThreatModel) -> Work:
+    """Ballots: the attack found with a certificate, as one on the model; its result is None if it is none."""
+
+    def run(job: Job) -> FoundAttack | None:
+        return changed_by_ballots(instance, session(instance).certify(threat, cancel=job.cancel))
+
+    key = ("on_ballots", Question(instance, threat).key)
+    return ask(f"on_ballots_{name}", key, run, "Looking for an attack on ballots", same=key, patience=0.4)
 
 
 def attacked(view: View, result: Certificate) -> Work:

@@ -266,7 +266,9 @@ def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation
     def run(job: Job) -> Attacks:
         found = Attacks(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
         told = 0.0
-        known = session(member.instances[0])
+        # Which attack is found depends on earlier solves: a session of its own finds those that the command finds.
+        one = member.instances[0]
+        known = session(one) if one.graph.n_nodes > MANY_NODES else Session(one)
         for k, (at, left) in enumerate(
             attacks_along(known, member.threat, vary, values, relaxation=kind, cancel=job.cancel)
         ):
@@ -283,21 +285,19 @@ def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation
 
 
 def told_attacks(task: Work | None) -> dict[str, Any]:
-    """The same as settings of a view: the values from which on the best attack known leaves more, and how many."""
-    found: Attacks | None = None if task is None else task.result
-    if found is None or not len(found.values):
-        return {}
-    more = np.diff(found.left, prepend=-1) > 0
-    left = ",".join(str(number) for number in found.left[more].tolist())
-    return {"bracket": found.values[more].tolist(), "left": left}
+    """The same as a setting of a view: the values at which attacks are searched for."""
+    return {} if task is None or not task.result or not isinstance(task.key, tuple) else {"bracket": list(task.key[2])}
 
 
 def known_attacks(task: Work | None, line: Curve) -> np.ndarray | None:
-    """What the best attack known leaves uncertified at each value of a curve; None before any was looked for."""
+    """What the best attack known leaves uncertified at each value of a curve, NaN beyond the last one searched; None
+    before any was looked for.
+    """
     found: Attacks | None = None if task is None else task.result
     if found is None or not len(found.values):
         return None
-    return best_below(line.values, found.values, found.left)
+    best = best_below(line.values, found.values, found.left).astype(float)
+    return np.where((line.values >= found.values[0]) & (line.values <= found.values[-1]), best, np.nan)
 
 
 def first_kind(work: Work) -> list[list[Curve]]:

@@ -20,7 +20,7 @@ from certcore.messages.text import some
 from certcore.model_attack.stored import largest
 from certcore.sweep.ranges import end_of, first_end
 
-from ..background import sweeps, work
+from ..background import engine, sweeps, work
 from ..files import bundles
 from ..messages.text import count, listing, markdown, plain
 from ..parts import charts, ends, exports, frames
@@ -280,7 +280,7 @@ def _headline(found: Compared, entries: list[figures.CompareEntry], figure: Comp
             " **Their numbers of samples differ**, and more samples alone certify more: a line above another does not "
             "show that its model is the more robust one."
         )
-    at_end = messages.short_most(last, some(end, axis.removesuffix("s"), axis))
+    at_end = messages.short_most(last, some(end, axis.removesuffix("s"), axis), below=True)
     st.caption(f"{at_end.markdown}. Share of {share}.{note}")
 
 
@@ -364,8 +364,12 @@ def _changed(found: Compared) -> list[str | None]:
             attack = largest(bundles.attacks(name, instance), instance, member.threat.replace(**here))
         except InputError:  # this instance says nothing against such an attacker
             attack = None
-        # Attacks on ballots are found with a certificate, not stored.
-        untried = None if messages.ballots_of(instance) is not None else "not tried"
+        untried: str | None = "not tried"
+        if messages.ballots_of(instance) is not None:  # such attacks are found with a certificate, not stored
+            task = engine.on_ballots(name, instance, member.threat.replace(**here))
+            attack, untried = task.result if task.fresh else None, None
+            if not task.fresh:
+                work.line(task)
         told.append(untried if attack is None else count(attack.count.n_changed))
     return told
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,6 +10,7 @@ import streamlit as st
 
 from certcore import figures, messages
 from certcore.common.errors import InputError
+from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name
 from certcore.program.relaxation import Relaxation
@@ -60,13 +62,16 @@ def draw(view: View) -> None:
     if ours and len(family) == len(asked.instances) == 1:
         few = values if values is not None else stops(int(ours[0][0].values[-1]))
         search = sweeps.attacks(family[0], vary, few, view.relaxation, "attacks")
+    stored = bundles.attacks(view.name, view.instance) if search is not None and vary in (*TYPES, "sigma") else []
+    model = engine.model_attacks(view, vary, stored) if stored else None
     if ours:
-        _chart(view, asked, family, ours, task, search)
+        _chart(view, asked, family, ours, [task, search, model])
     else:
         st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
     work.line(task if better is None else better)
-    if search is not None and search.running:
-        work.line(search)
+    for other in (search, model):
+        if other is not None and other.running:
+            work.line(other)
     promise(view, vary)
     _by_class(view)
 
@@ -146,11 +151,10 @@ def _switches(view: View) -> tuple[bool, bool, bool, list[str]]:
     return paper, log, to_zero, names if several else []
 
 
-def _chart(
-    view: View, asked: Asked, family: list[sweeps.Member], ours: Any, task: work.Work, search: work.Work | None
-) -> None:
-    """The lines, and what a click on them does."""
-    vary = asked.vary
+def _chart(view: View, asked: Asked, family: list[sweeps.Member], ours: Any, tasks: Sequence[work.Work | None]) -> None:
+    """The lines, and what a click on them does; `tasks`: curves, attacks on certificates and those on the model."""
+    vary, (task, search, model) = asked.vary, tasks
+    assert task is not None
     shows_paper = asked.paper and view.relaxation is not Relaxation.PAPER
     accuracy_of = None if view.counted is None else len(view.counted)
     beside = figures.controls_beside(view.instance, view.threat, vary, accuracy_of)
@@ -162,6 +166,7 @@ def _chart(
         log=asked.log,
         marker=sweeps.position(view.threat, vary),
         attacks=sweeps.known_attacks(search, ours[0][0]),
+        changed=model.result.changed(ours[0][0].values.tolist()) if model is not None and model.result else None,
         accuracy_of=accuracy_of,
         controls=beside,
         spec=exports.spec(
@@ -184,7 +189,7 @@ def _chart(
         "Click a point to move the sliders there. Where not every integer is solved yet, a line keeps the ratio of the "
         "next larger value: nothing is interpolated."
     )
-    clicked = charts.show(figure, key="curve", height=470, select=True, note=note, tasks=[task, search])
+    clicked = charts.show(figure, key="curve", height=470, select=True, note=note, tasks=tasks)
     if beside:
         st.caption(messages.why_controls().markdown)
     elif view.instance.controls and view.counted is None:

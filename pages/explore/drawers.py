@@ -181,6 +181,7 @@ def curve(view: View, charts: Charts) -> figures.Figure:
         vary=charts.axis,
         marker=sweeps.position(view.threat, charts.axis),
         attacks=sweeps.known_attacks(charts.search, line),
+        changed=None if charts.model is None else charts.model.changed(line.values.tolist()),
         accuracy_of=accuracy,
         controls=figures.controls_beside(view.instance, view.threat, charts.axis, accuracy),
         spec=exports.spec(
@@ -224,8 +225,11 @@ def surface(view: View, found: Surface) -> figures.Figure:
 def graph(view: View, picture: Picture, colour: str, only: list[str]) -> figures.GraphFigure:
     """The picture for exports: coloured and faded as on the screen."""
     result, relaxed = picture.result, picture.relaxed
-    replayed = None if relaxed or result.attack is None else attack_text(view.instance, result.threat, result.attack)
-    seen: dict[str, Any] = {"palette": colour, "only": ",".join(only), "adversary": "relaxed" if relaxed else "attack"}
+    adversary = "relaxed" if relaxed else "attack" if picture.changed is None else "model"
+    replayed = None
+    if adversary == "attack" and result.attack is not None:
+        replayed = attack_text(view.instance, result.threat, result.attack)
+    seen: dict[str, Any] = {"palette": colour, "only": ",".join(only), "adversary": adversary}
     return figures.graph_figure(
         view.instance,
         result,
@@ -233,6 +237,7 @@ def graph(view: View, picture: Picture, colour: str, only: list[str]) -> figures
         palette=colour,
         only=[TargetState[choice.upper()] for choice in only],
         found=picture.found,
+        changed=picture.changed,
         title=picture.title,
         spec=exports.spec(view, "graph", threat=result.threat, attack=replayed, **seen),
         facts=result_facts(view.instance),

@@ -213,7 +213,9 @@ def _told(view: View, now: Now, charts: drawers.Charts) -> dict[str, Any]:
         told = bench.answer(view, now.result, found, model)
     else:
         told = bench.no_answer(view, now.result, 0 if now.preview is None else now.preview.certified, model)
-    return told | {"notes": [*now.notes, *told["notes"]], "act": now.stopped}
+    # Files that name models to compare with begin so, without anybody having asked.
+    right = [str(short.right_only())] if view.counted is not None else []
+    return told | {"notes": [*now.notes, *told["notes"], *right], "act": now.stopped}
 
 
 def _axis(view: View) -> tuple[str, Any]:

@@ -7,7 +7,7 @@ class Slider {
     this.input.onchange = () => this.moved(true);
     this.input.onpointerdown = () => { this.held = true; };
     this.input.onpointerup = this.input.onpointercancel = () => { this.held = false; };
-    this.hear = (what) => { if (what.kind === "move" && what.from !== this && what.name === this.data?.name) this.place(what.value); };
+    this.hear = (what) => { if (what.kind !== "move" || what.from === this || what.name !== this.data?.name) return; if (what.done) this.wait(what.value); this.place(what.value); };
     shelf().hearing.add(this.hear);
   }
   update(data, send) {
@@ -15,8 +15,11 @@ class Slider {
     this.label.textContent = data.label; this.label.hidden = !data.label;
     this.input.max = String(data.options.length - 1); this.input.disabled = data.disabled;
     this.input.setAttribute("aria-label", data.name_text); this.root.title = data.help;
-    if (!this.held && !this.later) this.place(data.value);
+    // An answer to what was asked before comes late: the slider stays where it was put.
+    if (this.asked && (data.value === this.asked.value || performance.now() - this.asked.since > 15000)) this.asked = null;
+    if (!this.held && !this.later && !this.asked) this.place(data.value);
   }
+  wait(value) { this.asked = value === this.data.value ? null : { value, since: performance.now() }; }
   // A value between two stops stands at the one below it; no number at all is the last stop.
   place(value) {
     const { options } = this.data, at = value === null ? options.length - 1 : options.findLastIndex((one) => one !== null && one <= value);
@@ -41,6 +44,7 @@ class Slider {
     this.later = setTimeout(() => {
       this.later = null;
       say({ kind: "move", name: this.data.name, value, done: true, from: this });
+      this.wait(value);
       if (value !== this.data.value) this.send("moved", { value, at: Date.now() });
     }, this.held === undefined || this.held ? 0 : 180);
   }

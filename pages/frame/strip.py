@@ -151,7 +151,7 @@ def _length(instance: Instance, scale: Scale, name: str) -> None:
         step = scale.step()
         pair(
             name,
-            LABELS[name].capitalize(),
+            f"{LABELS[name].capitalize()}, L2 over all nodes",
             stops(slider_end(instance, name), step),
             help=entry_of(name).help,
             field={"min_value": 0.0, "max_value": 500 * float(scale.std), "step": float(step), "format": "%.6g"},

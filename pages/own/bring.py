@@ -58,6 +58,9 @@ def take(parts: list[tuple[str, bytes]]) -> None:
 
 
 def draw(view: View | None) -> None:
+    with st.expander("From your own model, in Python", expanded=True, icon=":material/code:"):
+        st.code(examples.SNIPPET, language="python")
+        st.caption("The table of all keys of an instance file is in the documentation; unknown keys are ignored.")
     way = controls.segmented_control(
         st, "What do you have?", list(WAYS), format_func=WAYS.__getitem__, key="way", help="Three ways in."
     )
@@ -70,9 +73,6 @@ def draw(view: View | None) -> None:
 
         form(take)
     _kept()
-    with st.expander("Make an instance in Python", icon=":material/code:"):
-        st.code(examples.SNIPPET, language="python")
-        st.caption("The table of all keys of an instance file is in the documentation; unknown keys are ignored.")
 
 
 def _upload(place: Any, label: str, key: str, help: str) -> Any:

@@ -43,6 +43,8 @@ def panel(view: View, result: Certificate | None, fresh: bool, model: FoundAttac
     st.markdown(messages.not_per_node().markdown)
     if fresh:
         st.markdown(messages.changed_words(model, _asked(view, result)).markdown)
+        if (both := messages.jointly(view.instance, model)) is not None:
+            st.markdown(both.markdown)
     _checked(result)
     if fresh:
         _proof(view)

@@ -132,7 +132,7 @@ def test_export_of_a_chart(visit: Visit, tmp_path: Path, monkeypatch: pytest.Mon
     page.get_by_text("Two columns", exact=True).click()
     page.get_by_text("Serif", exact=True).click()
     page.get_by_text("Texts of the labels").click()
-    page.get_by_label("naive", exact=True).fill("one by one")
+    page.get_by_label("one by one", exact=True).fill("naive")
     page.keyboard.press("Enter")
     shown = page.locator("[data-testid=stCode]").filter(has_text="one%20by%20one").filter(has_text="font=serif")
     shown.wait_for(timeout=90_000)

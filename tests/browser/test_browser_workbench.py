@@ -179,6 +179,43 @@ def test_enlarged_twice_nothing_goes_sideways_and_the_answer_is_on_the_first_scr
     assert len(tops) <= 1, "the sliders share one row"
 
 
+def test_no_panel_covers_a_site_and_no_name_is_cut(visit: Visit) -> None:
+    """The list of sites, the charts and “More” each take some of the room: the picture is fitted into the rest."""
+    _, _, found = engine(ThreatModel(attr_del=5))
+    page = opened(visit())
+
+    def sites_between(left: float, right: float) -> None:
+        read(page)
+        for node in found.ends[:, 0].tolist():
+            x, y = page.evaluate(f"window.certcore.mapView.place({node})")
+            assert left < x < right
+            assert page.locator(".tools").bounding_box()["y"] < y < page.locator(".legend").bounding_box()["y"]
+
+    page.locator(".sites-button").click()
+    listed = page.locator(".list").bounding_box()
+    sites_between(listed["x"] + listed["width"], page.locator(".cards").bounding_box()["x"])
+    assert "can count at several sites" in page.locator(".list").inner_text()
+    names = page.evaluate("window.certcore.benchView.curve.named")
+    assert "proven together" in [one["text"] for one in names]
+    for k, one in enumerate(names):
+        for other in names[:k]:
+            (a, b, c, d), (e, f, g, h) = one["box"], other["box"]
+            assert c <= e or g <= a or d <= f or h <= b, (one, other)
+    page.get_by_role("button", name="More", exact=True).click()
+    page.get_by_test_id("stSidebarUserContent").get_by_role("button", name="Reset").wait_for()
+    page.wait_for_timeout(800)
+    below = page.locator(".cards").bounding_box()["y"] > page.locator(".pictures").bounding_box()["y"] + 200
+    assert below, "the charts make room"
+    sites_between(listed["x"] + listed["width"], 1440)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1440
+    cut = "(labels) => labels.filter((one) => one.scrollWidth > one.clientWidth).map((one) => one.textContent)"
+    assert page.locator("[class*=st-key-slider_] label").evaluate_all(cut) == []
+    page.set_viewport_size({"width": 420, "height": 800})
+    page.reload()
+    quiet(page)
+    assert page.get_by_test_id("stSidebarUserContent").is_hidden(), "what was left open covers no narrow page"
+
+
 @pytest.mark.parametrize("path", ["overview", "attack_map", ""])
 def test_old_addresses_open_the_workbench_with_all_they_say(visit: Visit, path: str) -> None:
     _, _, found = engine(ThreatModel(attr_del=5))
@@ -224,6 +261,20 @@ def test_with_the_keyboard_alone(visit: Visit) -> None:
     proven = certify(grid_instance(), attr_del=5).certified
     until(lambda: curve.get_attribute("aria-valuetext") == f"5 attribute deletions: at least {proven} of {N}, proven")
     assert page.locator(".live").inner_text().startswith("At least")
+    field = page.locator(".st-key-attr_del input[type=number]")
+    field.focus()
+    page.keyboard.press("ArrowUp")
+    quiet(page, attr_del=6)
+    page.locator(".st-key-slider_attr_del input").focus()
+    for _ in range(6):  # answers to earlier keys come in between, and none of them takes the slider back
+        page.keyboard.press("ArrowRight")
+        page.wait_for_timeout(150)
+    quiet(page, attr_del=12)
+    page.evaluate("() => window.certcore.benchView.drawer('export_curve')")
+    page.locator(".st-key-preview img").wait_for(timeout=90_000)
+    page.evaluate("() => document.activeElement.blur()")
+    page.keyboard.press("Escape")  # also where the focus is on no part of the drawer
+    page.get_by_role("dialog").wait_for(state="detached")
     page.locator(".box .top").focus()
     page.keyboard.press("m")
     page.get_by_test_id("stSidebarUserContent").get_by_role("button", name="Reset").wait_for()

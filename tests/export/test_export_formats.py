@@ -60,7 +60,7 @@ def test_svg_is_well_formed_and_has_every_series(name: str) -> None:
             assert ids.count(f"bars-{k}") == len(figure.categories)
     elif isinstance(figure, figures.GraphFigure):
         assert sum(i.startswith("nodes-") for i in ids) == len(np.unique(figure.state))
-        assert {"edges", "deleted-edge", "attacker", "protected"} <= set(ids)
+        assert {"edges", "deleted-edge", "controlled", "protected"} <= set(ids)
     elif isinstance(figure, figures.ContourFigure):
         assert "cells" in ids
         assert any(i.startswith("level-") for i in ids) == bool(figure.levels)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from certcore.figures import matplotlib_figure
 from certcore.figures.geometry import GRAPH_ASPECT, graph_places
 from certcore.figures.kinds import graph_nodes, graph_sites
 from certcore.figures.kinds.graph import read_states
-from certcore.figures.style import BLACK, CLOSENESS, CORRECTNESS, LOST_COLOUR, SHARES, STATES, TYPE_COLOURS
+from certcore.figures.style import CLOSENESS, CORRECTNESS, LOST_COLOUR, SHARES, STATES, TOKENS, closeness_scale
 from certcore.figures.tabular import tabular
 from certcore.result.attack_effects import NO_TARGET
 from certcore.result.states import TargetState
@@ -25,6 +26,8 @@ from tests.pages.toys import votes_instance
 
 #: Top left, top right, bottom left, and one inside: as canvases count, downwards.
 CORNERS = np.array([[0.0, 0.0], [4.0, 0.0], [0.0, 10.0], [1.0, 2.0]])
+
+INK = TOKENS["ink"].light
 
 
 def _figure(**more: object) -> figures.GraphFigure:
@@ -158,7 +161,7 @@ def test_the_tooltip_over_the_cells_of_a_page_names_its_number() -> None:
     from tests.figures.samples import contour
 
     cells = charts._cells(contour())
-    assert "certified ratio (collective): %{customdata[2]}" in cells.hovertemplate
+    assert "certified ratio (proven together): %{customdata[2]}" in cells.hovertemplate
     assert "%{text}" not in cells.hovertemplate
 
 
@@ -167,8 +170,7 @@ def test_printed_sites_have_their_numbers_and_do_not_sit_on_each_other() -> None
     spent[[0, 3]] = [3, 1]
     figure = _figure(spent=spent, spent_kind=np.array([1, 0, 0, 0]), deleted=[[0, 1]], amount=[1.0])
     found = graph_sites.marks_of(figure, np.zeros((4, 2)), 0.01)
-    assert [mark.text for mark in found] == ["1", "1", "3"], "the largest comes last, on top"
-    assert {mark.colour for mark in found} == {TYPE_COLOURS[0], TYPE_COLOURS[1], TYPE_COLOURS[3]}
+    assert [mark.text for mark in found] == ["+1", "−1", "−3"], "the largest comes last, on top"
     for i, one in enumerate(found):
         for other in found[:i]:
             apart = np.hypot(one.place[0] - other.place[0], one.place[1] - other.place[1])
@@ -185,8 +187,8 @@ def test_controlled_nodes_are_ringed_around_their_marks() -> None:
     assert len(marks) == 2, "a node and an edge"
     site = next(line for line in marks if np.array_equal(line.get_xydata(), ring.get_xydata()))
     assert ring.get_markersize() - ring.get_markeredgewidth() > site.get_markersize() + site.get_markeredgewidth() - 1
-    assert ring.get_markeredgecolor() == BLACK
-    bare = next(one for one in printed.collections if one.get_gid() == "attacker")
+    assert ring.get_markeredgecolor() == INK
+    bare = next(one for one in printed.collections if one.get_gid() == "controlled")
     assert len(bare.get_offsets()) == 1
     assert bare.get_zorder() > site.get_zorder(), "nothing covers it"
     # Marks keep off a ring that stands where they would.
@@ -205,19 +207,24 @@ def test_controlled_nodes_are_ringed_around_their_marks() -> None:
 def test_exports_show_how_close_the_rest_is() -> None:
     names = list(STATES)
     state = [names.index(TargetState.UNDECIDED), names.index(TargetState.ALONE), names.index(TargetState.LOST), 0]
-    figure = figures.GraphFigure(positions=CORNERS, edges=[[0, 1]], state=state, margin=[1, 7, 0, NO_TARGET])
+    figure = figures.GraphFigure(
+        positions=CORNERS, edges=[[0, 1]], state=state, margin=[1, 7, 0, NO_TARGET], palette="margin"
+    )
     styled_nodes = {styled.members[0]: styled.colour for styled in graph_nodes.styled_nodes(figure)}
-    assert styled_nodes == {0: CLOSENESS[0].colour, 1: CLOSENESS[3].colour, 2: LOST_COLOUR, 3: STATES[names[0]].colour}
+    ends = closeness_scale(False)[:: len(closeness_scale(False)) - 1]
+    assert styled_nodes == {0: ends[0], 1: ends[1], 2: LOST_COLOUR, 3: STATES[names[0]].colour}
     told = [entry.text for entry in graph_nodes.entries(figure)]
     assert told[:3] == [
-        "loses its certificate (1)",
+        "loses its certificate",
         "1 further flip can leave it uncertified (1)",
-        "6–10 further flips can leave it uncertified (1)",
+        "7 further flips can leave it uncertified (1)",
     ]
+    by_state = replace(figure, palette="state")
+    assert {styled.colour for styled in graph_nodes.styled_nodes(by_state)} == {STATES[names[k]].colour for k in state}
     printed = " ".join(" ".join(t.get_text().split()) for t in figures.matplotlib(figure).legends[0].get_texts())
     for text in told:
         assert text in printed
-    assert CLOSENESS[0].colour in {trace.marker.color for trace in figures.plotly(figure).data}
+    assert ends[0] in {trace.marker.color for trace in figures.plotly(figure).data}
     column = figure.table().columns.index("further_flips")
     assert [row[column] for row in figure.table().rows[:4]] == [1, 7, 0, None]
 
@@ -249,12 +256,12 @@ def _hub(**more: object) -> figures.GraphFigure:
     )  # type: ignore[arg-type]  # fmt: skip
 
 
-def test_exports_say_how_much_of_the_budget_is_spent_in_the_colour_of_its_type() -> None:
+def test_exports_say_how_much_of_the_budget_is_spent() -> None:
     figure = _hub()
-    told = ["hit: 1 site, 2 of 5 attribute additions", "hit: 6 sites, 6 of 7 edge deletions"]
+    told = ["attacker: 1 site, 2 of 5 attribute additions", "attacker: 6 sites, 6 of 7 edge deletions"]
     legend = figures.matplotlib(figure).legends[0]
     found = {" ".join(text.get_text().split()): line for text, line in zip(legend.get_texts(), legend.get_lines())}
-    assert [found[text].get_markeredgecolor() for text in told] == [TYPE_COLOURS[0], TYPE_COLOURS[3]]
+    assert {found[text].get_markerfacecolor() for text in told} == {INK}, "the attacker is ink, as on the screen"
     for text in told:
         assert text in {trace.name for trace in figures.plotly(figure).data}
     assert "deletions" not in " ".join(text for _, text in graph_sites.entries(_figure(added=[[1, 2]])))
@@ -312,17 +319,23 @@ def test_exports_are_coloured_as_the_screen_is() -> None:
     for palette in ("class", "correct", "margin", "state"):
         figure = figures.graph_figure(tiny, found, palette=palette)
         styled_nodes = graph_nodes.styled_nodes(figure)
-        squares = [styled for styled in styled_nodes if styled.label == TargetState.LOST]
+        squares = [styled for styled in styled_nodes if styled.label == STATES[TargetState.LOST].label]
         assert np.array_equal(np.sort(np.concatenate([styled.members for styled in squares])), lost)
         assert all(bool(styled.outline) == (palette in ("class", "correct")) for styled in squares)
         told = " ".join(entry.text for entry in graph_nodes.entries(figure))
-        assert f"loses its certificate ({len(lost)})" in told
+        assert "loses its certificate" in told
         assert ("label is right" in told) == (palette == "correct")
         assert (CORRECTNESS["label is wrong"].colour in {styled.colour for styled in styled_nodes}) == (
             palette == "correct"
         )
         assert figures.plotly(figure).data
         assert figures.matplotlib(figure)
+    on_model = figures.graph_figure(tiny, found, changed=lost[:1])
+    tones = {styled.colour: styled.members for styled in graph_nodes.styled_nodes(on_model)}
+    assert np.array_equal(tones[TOKENS["changed"].light], lost[:1])
+    assert "label changed (1)" in [entry.text for entry in graph_nodes.entries(on_model)]
+    column = on_model.table().columns.index("changed")
+    assert [row[column] for row in on_model.table().rows if row[0] == "node"].count(True) == 1
     few = figures.graph_figure(tiny, found, only=[TargetState.LOST])
     assert few.faded is not None
     assert len(few.faded) == tiny.graph.n_nodes - len(lost)

@@ -85,7 +85,7 @@ def test_hovers_carry_rounded_text(figure: figures.Figure) -> None:
 
 def test_hover_of_a_map_names_its_number() -> None:
     heat = figures.plotly(_map()).data[0]
-    assert "certified ratio (collective): %{customdata[2]}" in heat.hovertemplate
+    assert "certified ratio (proven together): %{customdata[2]}" in heat.hovertemplate
     assert heat.customdata[0][0][2] == "0.9999"
 
 
@@ -122,7 +122,7 @@ def test_levels_have_all_their_digits() -> None:
     assert level_label(0.99999999) == "0.99999999"
     figure = dataclasses.replace(_map(), levels=(0.99999999,))
     assert "0.99999999" in figures.alt_text(figure)
-    assert any(trace.name == "collective 0.99999999" for trace in figures.plotly(figure).data)
+    assert any(trace.name == "proven together 0.99999999" for trace in figures.plotly(figure).data)
 
 
 def test_reproduced_numbers_round_down() -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from certcore import figures
 from certcore.export.rendering import render
-from certcore.figures.style import CLASSES, COMPARED, RAMP, TOKENS
+from certcore.figures.style import CLASSES, COMPARED, RAMP, TOKENS, closeness_scale
 from tests.figures import samples
 
 SCHEMES = ("light", "dark")
@@ -69,6 +69,11 @@ def test_parts_of_the_bar_are_told_apart_by_every_eye(scheme: str) -> None:
     assert nearest(parts) >= 22
     # Squares in the colour of what is lost stand among circles in the colours of classes.
     assert nearest([of("lost", scheme)], [getattr(one, scheme) for one in CLASSES[:-1]]) >= 26
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_labels_that_are_far_from_being_lost_are_not_taken_for_ones_that_are_not_counted(scheme: str) -> None:
+    assert nearest(closeness_scale(scheme == "dark"), [of("uncounted", scheme)]) >= 18
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)

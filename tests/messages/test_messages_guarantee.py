@@ -260,6 +260,9 @@ def test_most_is_said_of_the_largest_proven_share_alone(counts: list[tuple[int, 
         return
     assert set(re.findall(r"M\d", str(said))) == best, "and of all who share it"
     assert str(said).startswith("Most is proven" if len(best) == 1 else "As much is proven")
+    at_end = messages.short_most(proven, "50 deletions", below=True)
+    assert set(re.findall(r"M\d", str(at_end))) == best
+    assert re.findall(r"[\d.]+ %", str(at_end)) == re.findall(r"[\d.]+ %", str(said))
     told = Fraction(re.findall(r"([\d.]+) %", str(said))[0])
     assert 0 <= 100 * max(shares.values()) - told < Fraction(1, 10), "never rounded up"
 

@@ -118,11 +118,12 @@ def test_the_bracket_of_a_curve_has_steps_between_searched_values(page: str, key
     at = open_page(page, instance=GRID, attr_del="12", **({"to": "40"} if page == "curves" else {}))
     if page == "overview":
         drawer(at, "export_curve")
-    (line, *_), known = menus[key].lines, read_numbers(menus[key].spec["bracket"], "bracket")
+    line, spec = menus[key].lines[0], menus[key].spec
     assert len(line.values) == int(line.values[-1]) + 1, "every integer"
     searched = stops(40) if page == "curves" else [round(50 * k / 12) for k in range(13)]
-    assert set(known) - set(searched)
-    assert np.array_equal(np.flatnonzero(np.diff(line.leaves)) + 1, [value for value in known if value])
+    assert read_numbers(spec["bracket"], "bracket") == searched, "what was asked"
+    assert not spec["left"], "and nothing of what was found"
+    assert set(np.flatnonzero(np.diff(line.leaves)) + 1) - set(searched)
 
 
 def test_a_map_of_the_accuracy(open_page: Open, menus, empty: Path, monkeypatch) -> None:

@@ -103,7 +103,7 @@ def test_the_bracket_of_a_map_holds_the_truth_in_every_cell(seed: int) -> None:
             assert told[column["bracket"]] == f"{bound - left} labels wide"
             row = dict(zip(columns, next(rows)))
             assert (row["bound"], row["attack_found"]) == (bound, left), "in the table as well"
-    assert {"collective", "naive"} <= column.keys()
+    assert {"proven together", "one by one"} <= column.keys()
     unknown = best_within(cells.x_values, cells.y_values, [(1, 1, 3)])
     assert np.isnan(unknown[0]).all()
     assert (unknown[1:, 1:] == 3).all()

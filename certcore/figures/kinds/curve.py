@@ -17,6 +17,7 @@ from certcore.figures.kinds import curve_print
 from certcore.figures.screen import legend_only, ratios, translucent, whole_steps
 from certcore.figures.style import (
     ACCURACY_LABEL,
+    ATTACK_LABEL,
     BAND_LABEL,
     BLACK,
     BRACKET_LABEL,
@@ -52,7 +53,8 @@ class Line:
 
     Lines of one `group` share colour and marker, the `kind` decides the dashes. `low` and `high` are a band over
     splits. `certified` and `targets` are the counts behind the ratio, for a single result that is no average. `leaves`
-    is the ratio that the best attack found leaves certified: the upper edge of the bracket.
+    is the ratio that the best attack found on certificates leaves certified: the upper edge of the bracket. `changed`
+    counts the labels that attacks found on the model change, `unchanged` is the ratio that they leave; NaN: not tried.
     """
 
     values: np.ndarray
@@ -66,6 +68,8 @@ class Line:
     high: np.ndarray | None = None
     average_radius: float | None = None
     leaves: np.ndarray | None = None
+    changed: np.ndarray | None = None
+    unchanged: np.ndarray | None = None
 
     def __post_init__(self) -> None:
         what = f"line {self.name!r}"
@@ -74,8 +78,10 @@ class Line:
         if n == 0 or (np.diff(self.values) <= 0).any() or self.values[0] < 0:
             raise InputError(f"the values of {what} are not ascending budgets from 0 on; sort them and drop repeats")
         numbers(self, "ratio", (n,), what)
-        for name in ("certified", "low", "high", "leaves"):
+        for name in ("certified", "low", "high"):
             numbers(self, name, (n,), what)
+        for name in ("leaves", "changed", "unchanged"):
+            numbers(self, name, (n,), what, finite=False)
         if self.kind not in KINDS:
             raise InputError(f"{what} is of kind {self.kind!r}; expected one of {', '.join(KINDS)}")
         if (self.low is None) != (self.high is None):
@@ -123,6 +129,7 @@ class CurveFigure(Figure):
             "average_radius": Meaning.CERTIFIED,
             "attack_leaves": Meaning.ATTACKED,
             "bracket": Meaning.ATTACKED,
+            "changed": Meaning.ATTACKED,
         }
         rows: list[tuple[Any, ...]] = []
         for line in self.lines:
@@ -131,8 +138,8 @@ class CurveFigure(Figure):
             radius = blank if line.average_radius is None else [line.average_radius] * n
             width = None if line.leaves is None else line.leaves - line.ratio
             counts = (line.certified, [line.targets] * n, line.low, line.high)
-            parts = (line.values, line.ratio, *counts, radius, line.leaves, width)
-            cells = zip(*(blank if part is None else part for part in parts))
+            parts = (line.values, line.ratio, *counts, radius, line.leaves, width, line.changed)
+            cells = zip(*(blank if part is None else _cells(part) for part in parts))
             rows += [(line.name, line.kind, *row) for row in cells]
         return without_empty(make_table(list(columns), rows, list(columns.values())))
 
@@ -285,6 +292,11 @@ class CurveFigure(Figure):
         return latex.axis(options, body)
 
 
+def _cells(part: Any) -> list[Any]:
+    """The cells of a column; where there is no number, nothing."""
+    return [None if value is None or np.isnan(value) else value for value in np.asarray(part).tolist()]
+
+
 def _band(x: np.ndarray, low: np.ndarray, high: np.ndarray, colour: str, group: str) -> dict[str, Any]:
     """A filled step-shaped band: between two values it has the limits of the larger one, like the line itself."""
     steps, top, bottom = step_band(x, low, high)
@@ -317,6 +329,9 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
     if line.leaves is not None:
         across, up = bracket_area(x, line.ratio, line.leaves)
         screen.add_scatter(**_area(across, up, colour, f"bracket-{k}"), legendgroup=f"line-{k}")
+    for _, ratio, name, tone in curve_print.edges(line):
+        look = {"color": on_background(tone, dark), "width": 1.5, "shape": "hv"}
+        screen.add_scatter(x=x, y=ratio, name=name, mode="lines", line=look, hoverinfo="skip")
     label = for_plotly(curve_print.line_label(line.name, line.kind, line.average_radius))
     # Plotly's own formats round to the nearest, which could overstate a ratio: ratios are passed as text.
     data: list[list[Any]] = [line.values.tolist(), ratios(line.ratio)]
@@ -330,9 +345,12 @@ def _screen_line(screen: Any, figure: CurveFigure, k: int, family: bool, dark: b
         hover += f"<br>one deviation over splits: %{{customdata[{at}]}} … %{{customdata[{at + 1}]}}"
     if line.leaves is not None:
         at = len(data)
-        data += [[rounded_up(float(v), 4) for v in line.leaves]]
-        data += [[rounded_up(float(v), 4) for v in line.leaves - line.ratio]]
-        hover += f"<br>best attack found leaves: %{{customdata[{at}]}} (bracket %{{customdata[{at + 1}]}})"
+        data += [["–" if np.isnan(v) else rounded_up(float(v), 4) for v in line.leaves]]
+        data += [["–" if np.isnan(v) else rounded_up(float(v), 4) for v in line.leaves - line.ratio]]
+        hover += f"<br>{ATTACK_LABEL} leaves: %{{customdata[{at}]}} (bracket %{{customdata[{at + 1}]}})"
+    if line.changed is not None:
+        data += [["not tried" if np.isnan(v) else f"{v:,.0f}" for v in np.asarray(line.changed, dtype=float)]]
+        hover += f"<br>labels changed by an attack found: %{{customdata[{len(data) - 1}]}}"
     marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family)
     # Points without a mark cannot be clicked, so there is an invisible one.
     seen = 1 if len(marks) and line.kind != "control" else 0
@@ -390,6 +408,10 @@ def _latex_line(figure: CurveFigure, k: int, family: bool) -> tuple[list[str], b
         around = latex.points(*bracket_area(x, line.ratio, line.leaves))
         fill = f"draw=none, fill={colour}, fill opacity=0.15, forget plot"
         body.append(f"\\addplot[{fill}] coordinates {{\n{around}\n}} -- cycle;")
+    for _, ratio, _, tone in curve_print.edges(line):
+        tried = ~np.isnan(ratio)
+        style = f"const plot, color={latex.colour(tone)}, line width=0.6pt, mark=none, forget plot"
+        body.append(f"\\addplot[{style}] coordinates {{\n{latex.points(x[tried], ratio[tried])}\n}};")
     marks = line_marks(np.log(x) if figure.log else x, k, len(figure.lines), family) + 1
     symbol = series_marker(line.group if family else list(KINDS).index(line.kind)).latex
     style = f"const plot mark right, color={colour}, {dash.latex}, line width=0.9pt, "

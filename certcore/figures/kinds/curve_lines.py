@@ -24,11 +24,12 @@ def lines_of(
     kind: str = Kind.COLLECTIVE,
     naive: bool = True,
     attacks: np.ndarray | None = None,
+    changed: Sequence[int | None] | None = None,
 ) -> tuple[Line, ...]:
     """The lines of one `Curve`: its certificate and, if wanted, the naive count.
 
     `attacks` are the targets that the best known attack leaves uncertified at each value; they give the bracket's upper
-    edge.
+    edge. `changed` are the labels that attacks on the model change at each value (None: not tried).
     """
     parts = [(kind, curve.certified, curve.average_radius)]
     if naive:
@@ -44,15 +45,18 @@ def lines_of(
             targets=int(curve.targets),
             average_radius=radius,
             leaves=None if attacks is None or which == Kind.NAIVE else _left(curve, attacks),
+            changed=None if changed is None or which == Kind.NAIVE else np.array(changed, dtype=float),
+            unchanged=None if changed is None or which == Kind.NAIVE else _left(curve, changed),
         )
         for which, counts, radius in parts
     )
 
 
-def _left(curve: Any, attacks: np.ndarray) -> np.ndarray:
-    """The ratio that the best known attacks leave certified."""
+def _left(curve: Any, attacks: Any) -> np.ndarray:
+    """The ratio that the best known attacks leave certified, or unchanged; NaN where none was searched."""
     counted = len(curve.threat.targets) if curve.threat.targets is not None else int(curve.targets)
-    return np.maximum(counted - np.asarray(attacks), np.asarray(curve.certified)) / max(int(curve.targets), 1)
+    taken = np.asarray(attacks, dtype=float)
+    return np.maximum(counted - taken, np.asarray(curve.certified)) / max(int(curve.targets), 1)
 
 
 def mean_lines(
@@ -95,6 +99,7 @@ def curve_figure(
     paper: Sequence[Any] = (),
     naive: bool = True,
     attacks: np.ndarray | None = None,
+    changed: Sequence[int | None] | None = None,
     accuracy_of: int | None = None,
     controls: dict[str, float] | None = None,
     **more: Any,
@@ -103,7 +108,8 @@ def curve_figure(
 
     A member of the family may be a list of curves, one per split: it is drawn as their mean with a band. The naive
     count does not depend on local budgets or σ, so a family with one common naive line shows it once. `attacks`, for a
-    single curve: how many targets the best known attack leaves uncertified at each value. `accuracy_of`: the targets
+    single curve: how many targets the best known attack leaves uncertified at each value; `changed`: how many labels
+    attacks on the model change there. `accuracy_of`: the targets
     are the right labels among this many, and ratios are certified accuracies. `controls`: accuracies of baselines that
     ignore edges (see `controls_beside`), drawn as horizontal lines. `more` are further fields of the figure, such as
     `log`, `marker` or `title`.
@@ -112,7 +118,7 @@ def curve_figure(
     if accuracy_of is not None:
         clean = clean_accuracy(curves[0], accuracy_of)
         curves, paper = ([as_accuracy(one, accuracy_of) for one in some] for some in (curves, paper))
-    lines = _family_lines([_splits(curve) for curve in curves], names, naive, attacks)
+    lines = _family_lines([_splits(curve) for curve in curves], names, naive, attacks, changed)
     for group, curve in enumerate(paper):
         label = names[group] if group < len(names) else ""
         lines += mean_lines(_splits(curve), label, group, Kind.PAPER, naive=False)
@@ -133,15 +139,15 @@ def _splits(curve: Any) -> list[Any]:
 
 
 def _family_lines(
-    members: list[list[Any]], names: Sequence[str], naive: bool, attacks: np.ndarray | None
+    members: list[list[Any]], names: Sequence[str], naive: bool, attacks: np.ndarray | None, changed: Any
 ) -> list[Line]:
     """The lines of all members of a family, without repeated naive lines."""
     lines: list[Line] = []
     seen: set[bytes] = set()
     for group, splits in enumerate(members):
         label = names[group] if group < len(names) else ""
-        alone = attacks is not None and len(members) == len(splits) == 1
-        single = lines_of(splits[0], label, group, Kind.COLLECTIVE, naive, attacks) if alone else None
+        alone = len(members) == len(splits) == 1
+        single = lines_of(splits[0], label, group, Kind.COLLECTIVE, naive, attacks, changed) if alone else None
         for line in single or mean_lines(splits, label, group, Kind.COLLECTIVE, naive):
             key = line.values.tobytes() + line.ratio.tobytes()
             if line.kind == Kind.NAIVE:

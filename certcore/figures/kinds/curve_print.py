@@ -19,6 +19,7 @@ from certcore.figures.style import (
     GREY,
     KINDS,
     MARKS_LABEL,
+    MODEL_LABEL,
     PLATEAU_LABEL,
     TOKENS,
     Kind,
@@ -124,16 +125,37 @@ def _direct(figure: CurveFigure, sheet: Sheet) -> bool:
 def _labelled(axes: Any, figure: CurveFigure, sheet: Sheet, family: bool) -> list[tuple[Any, str]]:
     """All lines as drawn, with their labels; the ratio that attacks leave is a line of its own."""
     found: list[tuple[Any, str]] = []
-    for k, (line, text) in enumerate(zip(figure.lines, _texts(figure, family))):
+    for k, text in enumerate(_texts(figure, family)):
         found.append((_print_line(axes, figure, k, family, sheet, marks=family)[0], text))
-        if line.leaves is not None:
-            edge = {"color": TOKENS["lost-text"].light, "linewidth": EDGE * sheet.scale, "linestyle": (0, (4, 1.5))}
-            x = positions(line.values, figure.log)
-            drawn = axes.plot(x, line.leaves, drawstyle="steps-pre", gid=f"leaves-{k}", **edge)[0]
-            found.append((drawn, ATTACK_LABEL))
+        found += [(drawn, drawn.get_label()) for drawn in _edge_lines(axes, figure, k, sheet)]
     if figure._clean is not None:
         found.append((_clean_line(axes, figure), CLEAN_LABEL))
     return found
+
+
+def edges(line: Line) -> list[tuple[str, np.ndarray, str, str]]:
+    """What attacks found leave of a line: name in files, ratios (NaN: not tried), label and colour."""
+    found = (
+        ("leaves", line.leaves, ATTACK_LABEL, TOKENS["lost-text"].light),
+        ("unchanged", line.unchanged, MODEL_LABEL, TOKENS["changed"].light),
+    )
+    return [
+        (name, ratio, label, colour)
+        for name, ratio, label, colour in found
+        if ratio is not None and not np.isnan(ratio).all()
+    ]
+
+
+def _edge_lines(axes: Any, figure: CurveFigure, k: int, sheet: Sheet) -> list[Any]:
+    """These as lines: each attack holds from its own budget on."""
+    x = positions(figure.lines[k].values, figure.log)
+    return [
+        axes.plot(
+            x, ratio, drawstyle="steps-post", gid=f"{name}-{k}", label=label, color=colour,
+            linewidth=EDGE * sheet.scale, linestyle=(0, (4, 1.5)) if name == "leaves" else "-",
+        )[0]
+        for name, ratio, label, colour in edges(figure.lines[k])
+    ]  # fmt: skip
 
 
 def _is_ours(drawn: Any) -> bool:
@@ -313,7 +335,7 @@ def _curve_lines(axes: Any, figure: CurveFigure, sheet: Sheet) -> list[Any]:
     some = False
     for k in range(len(figure.lines)):
         drawn, only_some = _print_line(axes, figure, k, family, sheet)
-        handles.append(drawn)
+        handles += [drawn, *_edge_lines(axes, figure, k, sheet)]
         some |= only_some
     if any(line.low is not None for line in figure.lines):
         handles.append(sheet.patch(facecolor=GREY, alpha=0.3, linewidth=0, label=BAND_LABEL))

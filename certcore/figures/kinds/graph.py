@@ -18,12 +18,12 @@ from certcore.figures.figure import Cells, Figure, indices, numbers
 from certcore.figures.geometry import GRAPH_ASPECT, edge_keys, graph_places, near, remaining, seen, segments, zoomed_in
 from certcore.figures.kinds import graph_nodes, graph_sites
 from certcore.figures.style import (
-    ATTACKER_LABEL,
-    BLACK,
+    CONTROLLED_LABEL,
     CORRECTNESS,
     PROTECTED_COLOUR,
     PROTECTED_LABEL,
     STATES,
+    TOKENS,
     Palette,
     on_background,
 )
@@ -54,7 +54,8 @@ class GraphFigure(Figure):
 
     `state` is the group of each node. With `palette="state"` or `"margin"` it is an index into the states of the style
     table (`groups` are their keys), with `"class"` into `groups`, the class names, with `"correct"` into `CORRECTNESS`;
-    for the last two, `lost` lists the nodes that lose their certificate.
+    for the last two, `lost` lists the nodes that lose their certificate. `changed` are the labels that an attack on the
+    model changes.
 
     `added` and `deleted` are the edges the attack adds and deletes, the latter with their `amount` (1 unless relaxed).
     `injected` are the edges of injected nodes, which are numbered after the others and drawn beside the graph. `spent`
@@ -87,6 +88,7 @@ class GraphFigure(Figure):
     tally: np.ndarray | None = None
     links: np.ndarray | None = None
     lost: np.ndarray | None = None
+    changed: np.ndarray | None = None
     broken: np.ndarray | None = None
     faded: np.ndarray | None = None
     relaxed: bool = False
@@ -120,6 +122,7 @@ class GraphFigure(Figure):
         numbers(self, "tally", (len(TYPES), 3), "the graph")
         indices(self, "links", (None, 3), 2 * n + MAX_NEW, "the graph")
         indices(self, "lost", (None,), n, "the graph")
+        indices(self, "changed", (None,), n, "the graph")
         numbers(self, "broken", (n,), "the graph")
         indices(self, "faded", (None,), n, "the graph")
         if self.names is not None:
@@ -154,10 +157,12 @@ class GraphFigure(Figure):
             "attacker": Meaning.PLAIN,
             "protected": Meaning.PLAIN,
             "further_distance" if self.step else "further_flips": Meaning.PLAIN,
+            "changed": Meaning.PLAIN,
             "deleted": Meaning.ATTACKED,
         }
         attackers = set(() if self.attackers is None else self.attackers.tolist())
         protected = set(() if self.protected is None else self.protected.tolist())
+        changed = None if self.changed is None else set(self.changed.tolist())
         rows: list[tuple[Any, ...]] = []
         for i, (x, y) in enumerate(self.positions.tolist()):
             name = None if self.names is None else self.names[i]
@@ -166,8 +171,9 @@ class GraphFigure(Figure):
             margin = (
                 None if self.margin is None or self.margin[i] < 0 else round(int(self.margin[i]) * (self.step or 1), 9)
             )
-            rows.append(("node", i, None, name, x, y, state, spent, i in attackers, i in protected, margin, None))
-        blank = (None,) * 8
+            known = (i in attackers, i in protected, margin, None if changed is None else i in changed)
+            rows.append(("node", i, None, name, x, y, state, spent, *known, None))
+        blank = (None,) * 9
         for (i, j), amount in zip(self.edges.tolist(), deleted_amounts(self).tolist()):
             rows.append(("edge", i, j, *blank, amount))
         for i, j in () if self.added is None else self.added.tolist():
@@ -195,6 +201,8 @@ class GraphFigure(Figure):
             parts.append(f"{len(self.added):,} edges are added")
         if self.attackers is not None and len(self.attackers):
             parts.append(f"{len(self.attackers):,} nodes are under the attacker's control")
+        if self.changed is not None:
+            parts.append(f"{len(self.changed):,} labels are changed by this attack on the model")
         if self.relaxed:
             parts.append("This is the relaxed adversary of the linear program, not an attack")
         return ". ".join(parts) + "."
@@ -221,8 +229,8 @@ class GraphFigure(Figure):
         for marks in graph_sites.screen_traces(self, where, dark):
             screen.add_scatter(**marks)
         for nodes, label, symbol, colour in (
-            (self.attackers, ATTACKER_LABEL, "circle-open", on_background(BLACK, dark)),
-            (self.protected, PROTECTED_LABEL, "square-open", PROTECTED_COLOUR),
+            (self.attackers, CONTROLLED_LABEL, "circle-open", on_background(TOKENS["ink"].light, dark)),
+            (self.protected, PROTECTED_LABEL, "circle-open", on_background(PROTECTED_COLOUR, dark)),
         ):
             if nodes is not None and len(nodes):
                 bare = graph_sites.unmarked(self, nodes)
@@ -252,8 +260,8 @@ class GraphFigure(Figure):
         nodes_told = graph_nodes.draw_print(axes, self, sheet, where, size)
         handles: list[Any] = []
         for nodes, label, symbol, colour in (
-            (self.attackers, ATTACKER_LABEL, "o", BLACK),
-            (self.protected, PROTECTED_LABEL, "s", PROTECTED_COLOUR),
+            (self.attackers, CONTROLLED_LABEL, "o", TOKENS["ink"].light),
+            (self.protected, PROTECTED_LABEL, "o", PROTECTED_COLOUR),
         ):
             if nodes is not None and len(nodes):
                 x, y = where[graph_sites.unmarked(self, nodes)].T
@@ -280,12 +288,14 @@ def graph_figure(
     palette: str = Palette.STATE,
     only: Sequence[str] = (),
     found: Reach | None = None,
+    changed: np.ndarray | None = None,
     **more: Any,
 ) -> GraphFigure:
     """The whole graph with the replayed integer attack, or with the relaxed adversary of the linear program.
 
     The states of nodes are those of `TargetState`, in the order of the style table; nodes in other states than `only`
-    are faded. `found` is the result of `reach` for the same allocation, if it is already computed.
+    are faded. `found` is the result of `reach` for the same allocation, if it is already computed. `changed`: nodes
+    whose labels an attack on the model changes.
     """
     words = certificate.states(instance.base.fronts(), integer=not relaxed)
     state = np.array([_STATE_KEYS.index(word) for word in words], dtype=np.int64)
@@ -296,7 +306,7 @@ def graph_figure(
     state, groups = _coloured(instance, state, Palette.parse(palette, "palette"))
     return GraphFigure(
         positions=positions_of(instance), edges=instance.graph.edges, state=state, groups=groups, palette=palette,
-        lost=lost, faded=faded, protected=np.asarray(certificate.threat.protected, dtype=np.int64),
+        lost=lost, changed=changed, faded=faded, protected=np.asarray(certificate.threat.protected, dtype=np.int64),
         names=instance.node_names, relaxed=relaxed, **attack,
         **{"name": "graph-relaxed" if relaxed else "graph", **more},
     )  # fmt: skip

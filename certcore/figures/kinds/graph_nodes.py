@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,20 +11,22 @@ from certcore.figures.escape import clean
 from certcore.figures.geometry import seen
 from certcore.figures.style import (
     BLACK,
+    CLASSES,
     CLOSENESS,
     CORRECTNESS,
     LOST_COLOUR,
+    MARKERS,
     SHARES,
     STATES,
-    VIRIDIS,
+    TOKENS,
     Marker,
     Palette,
     StateStyle,
+    closeness_scale,
     on_background,
-    series_colour,
     series_marker,
 )
-from certcore.result.states import NOTHING, TargetState
+from certcore.result.states import CHANGED_LABEL, COUNTED, NOTHING, TargetState
 
 if TYPE_CHECKING:
     from certcore.figures.kinds.graph import GraphFigure
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 #: Targets that keep their certificate; these are coloured by their margin.
 _KEPT = (TargetState.UNDECIDED, TargetState.ALONE)
-_CIRCLE = STATES[TargetState.UNDECIDED].marker
+_CIRCLE, _CROSS = MARKERS[0], MARKERS[6]
 _LOST = STATES[TargetState.LOST]
 _STATE_NUMBER = {name: k for k, name in enumerate(STATES)}
 #: `_STEPS`: number of steps of the margin scale. `_MOST_MARGIN`: its largest end.
@@ -69,46 +71,45 @@ def styled_nodes(figure: GraphFigure, dark: bool = False) -> list[StyledNodes]:
         members = np.flatnonzero((figure.state == group) & ~faded)
         if not len(members):
             continue
-        if not figure.by_state:
-            style = _group_style(figure, group, name)
-            entry = f"{clean(style.label, 40)} ({len(members):,})"
-            found.append(StyledNodes(members, style.label, style.colour, style.marker, style.scale, entry, group))
+        if figure.by_state and figure.broken is not None and name in (TargetState.PARTLY, TargetState.LOST):
             continue
-        style = STATES[name]
-        if figure.margin is not None and name in _KEPT:
-            found += _graded(figure, members, style, group, dark)
-        elif figure.broken is None or name not in (TargetState.PARTLY, TargetState.LOST):
-            entry = f"{clean(style.label, 40)} ({len(members):,})"
-            found.append(StyledNodes(members, style.label, style.colour, style.marker, style.scale, entry, group))
+        if figure.palette == Palette.MARGIN and figure.margin is not None and name in _KEPT:
+            found += _graded(figure, members, group, dark)
+            continue
+        style = _style(figure, group, name)
+        entry = clean(style.label, 40) if figure.by_state else f"{clean(style.label, 40)} ({len(members):,})"
+        found.append(StyledNodes(members, style.label, style.colour, style.marker, style.scale, entry, group))
     if figure.broken is not None:
-        found += _shares(figure.broken, np.flatnonzero((figure.broken > NOTHING) & ~faded))
-    elif figure.lost is not None and not figure.by_state:  # framed, on top of the other colours
-        # The class colours include the colour of lost nodes, so the frame is black there.
-        frame = on_background(BLACK, dark) if figure.palette == Palette.CLASS else LOST_COLOUR
-        found += [
-            StyledNodes(both, _LOST.label, styled.colour, _LOST.marker, _LOST.scale, "", styled.group, frame)
-            for styled in list(found)
-            if len(both := np.intersect1d(styled.members, figure.lost))
-        ]
+        return found + _shares(figure.broken, np.flatnonzero((figure.broken > NOTHING) & ~faded))
+    lost, group = np.flatnonzero(~faded), _STATE_NUMBER[TargetState.LOST]
+    lost = lost[np.isin(lost, np.zeros(0) if figure.lost is None else figure.lost)]
+    if len(lost) and not figure.by_state:  # framed, on top of the other colours
+        frame = on_background(BLACK, dark)
+        found.append(StyledNodes(lost, _LOST.label, LOST_COLOUR, _LOST.marker, _LOST.scale, _LOST.label, group, frame))
+    if figure.changed is not None and len(figure.changed):
+        number = f"{CHANGED_LABEL} ({len(figure.changed):,})"
+        changed = np.setdiff1d(figure.changed, np.flatnonzero(faded))
+        tone, scale = TOKENS["changed"].light, _LOST.scale * 1.2
+        found.append(StyledNodes(changed, CHANGED_LABEL, tone, _LOST.marker, scale, number, group))
+        found.append(StyledNodes(changed, "", TOKENS["paper"].light, _CROSS, 0.7 * scale, "", group))
     return found
 
 
-def _group_style(figure: GraphFigure, group: int, name: str) -> StateStyle:
+def _style(figure: GraphFigure, group: int, name: str) -> StateStyle:
+    if figure.by_state:
+        return replace(STATES[name], label=COUNTED[TargetState(name)]) if figure.relaxed else STATES[name]
     if figure.palette == Palette.CORRECT:
         return CORRECTNESS[name]
-    return StateStyle(name, series_colour(group), series_marker(group), 1.0)
+    # As on the screen: circles, and one colour for all classes beyond the last.
+    marker = _CIRCLE if group < len(CLASSES) - 1 else series_marker(group)
+    return StateStyle(name, CLASSES[min(group, len(CLASSES) - 1)].light, marker, 1.0)
 
 
-def _graded(figure: GraphFigure, members: np.ndarray, style: StateStyle, group: int, dark: bool) -> list[StyledNodes]:
+def _graded(figure: GraphFigure, members: np.ndarray, group: int, dark: bool) -> list[StyledNodes]:
     """Targets that keep their certificate, by margin, the smallest margin on top."""
-    assert figure.margin is not None
-    if figure.palette == Palette.MARGIN:
-        step, tones = _margin_steps(figure, members), _margin_scale(figure)
-    else:
-        step, tones = closeness(figure.margin[members]), _close_scale(dark, figure.step)
-    scale = 1.0 if figure.palette == Palette.MARGIN else style.scale
+    step, tones = _margin_steps(figure, members), _margin_scale(figure, dark)
     return [
-        StyledNodes(here, style.label, tones[k][0], _CIRCLE, scale, "", group, step=tones[k][1])
+        StyledNodes(here, STATES[figure.groups[group]].label, tones[k][0], _CIRCLE, 1.0, "", group, step=tones[k][1])
         for k in range(len(tones) - 1, -1, -1)
         if len(here := members[step == k])
     ]
@@ -151,27 +152,25 @@ def _margin_steps(figure: GraphFigure, members: np.ndarray) -> np.ndarray:
     return np.where(margin < 0, len(ends), np.minimum(np.searchsorted(ends, margin), len(ends) - 1))
 
 
-def _margin_scale(figure: GraphFigure) -> list[tuple[str, str]]:
+def _margin_scale(figure: GraphFigure, dark: bool = False) -> list[tuple[str, str]]:
     """The colour of every step of the scale, and its margins in words; the last is for targets that no flips break."""
     ends = _margin_ends(figure).tolist()
-    scale = []
-    for k, end in enumerate(ends):
-        colour = VIRIDIS[round(k * (len(VIRIDIS) - 1) / max(len(ends) - 1, 1))]
-        first = ends[k - 1] + 1 if k else 1
-        scale.append((colour, _further(first, None if end == _MOST_MARGIN else end, figure.step)))
-    return [*scale, (STATES[TargetState.ALONE].colour, "no number of these flips leaves it uncertified")]
+    tones = closeness_scale(dark, len(ends))
+    texts = [
+        _further(ends[k - 1] + 1 if k else 1, None if end == _MOST_MARGIN else end, figure.step)
+        for k, end in enumerate(ends)
+    ]
+    never = STATES[TargetState.NOT_A_TARGET].colour
+    return [*zip(tones, texts), (never, "no number of these flips leaves it uncertified")]
 
 
 def steps(figure: GraphFigure) -> list[tuple[str, str]]:
     """Legend of margins: for each step its colour and its number of targets."""
-    if figure.margin is None or not figure.by_state:
+    if figure.margin is None or figure.palette != Palette.MARGIN:
         return []
     kept = _kept(figure) if figure.faded is None else np.setdiff1d(_kept(figure), figure.faded)
-    if figure.palette == Palette.MARGIN:
-        scale, step = _margin_scale(figure), _margin_steps(figure, kept)
-    else:
-        scale, step = _close_scale(step=figure.step), closeness(figure.margin[kept])
-    counts = np.bincount(step, minlength=len(scale)).tolist()
+    scale = _margin_scale(figure)
+    counts = np.bincount(_margin_steps(figure, kept), minlength=len(scale)).tolist()
     return [(colour, f"{text} ({number:,})") for (colour, text), number in zip(scale, counts) if number]
 
 
@@ -189,14 +188,6 @@ def _further(first: int, last: int | None, step: float) -> str:
     return f"{span} further {'flip' if span == '1' else 'flips'} can leave it uncertified"
 
 
-def _close_scale(dark: bool = False, step: float = 0) -> list[tuple[str, str]]:
-    ends = [s.most for s in CLOSENESS]
-    texts = [_further((ends[k - 1] or 0) + 1 if k else 1, end, step) for k, end in enumerate(ends)]
-    if not step:
-        texts[-1] = f"{(ends[-2] or 0) + 1} or more further flips can, if any"
-    return [(s.dark if dark else s.colour, text) for s, text in zip(CLOSENESS, texts)]
-
-
 @dataclass(frozen=True)
 class Entry:
     """One line of the legend."""
@@ -209,20 +200,13 @@ class Entry:
 
 def entries(figure: GraphFigure) -> list[Entry]:
     """The legend of the nodes, lost ones first."""
-    found = styled_nodes(figure)
-    broken = [styled.label in (TargetState.LOST, TargetState.PARTLY) for styled in found]
-    first, rest = (
-        [
-            Entry(styled.colour, styled.marker, styled.entry)
-            for styled, one in zip(found, broken)
-            if styled.entry and one == wanted
-        ]
-        for wanted in (True, False)
-    )
-    framed = [styled for styled in found if styled.outline]
-    if framed:
-        number = sum(len(styled.members) for styled in framed)
-        first = [Entry("#FFFFFF", _LOST.marker, f"{_LOST.label} ({number:,})", framed[0].outline)]
+    found = [styled for styled in styled_nodes(figure) if styled.entry]
+    broken = (STATES[TargetState.LOST].label, TargetState.PARTLY, CHANGED_LABEL)
+    made = [
+        (styled.label in broken, Entry(styled.colour, styled.marker, styled.entry, styled.outline)) for styled in found
+    ]
+    first, rest = ([entry for one, entry in made if one == wanted] for wanted in (True, False))
+    rest.sort(key=lambda entry: entry.text == STATES[TargetState.NOT_A_TARGET].label)  # last, as on the screen
     return first + [Entry(colour, _CIRCLE, text) for colour, text in steps(figure)] + rest
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_DEL, INJECT, LABELS, TABLE, TYPES
 from certcore.figures.escape import clean, for_plotly
 from certcore.figures.geometry import GRAPH_ASPECT
-from certcore.figures.style import BLACK, SITE_LABEL, TYPE_COLOURS, on_background
+from certcore.figures.style import LOST_COLOUR, SITE_LABEL, TOKENS, on_background
 from certcore.result.states import NOTHING
 
 if TYPE_CHECKING:
@@ -32,7 +32,9 @@ _RING, _RING_LINE = 1.6, 1.0
 _EDGE_LINE, _EDGE_MARGIN = 1.3, 2.4
 #: `_PIXELS`: pixels on an interactive page per point of print. `_SCREEN_HEIGHT`: height of the graph there, unzoomed.
 _PIXELS, _SCREEN_HEIGHT = 1.8, 450
-LINKS_LABEL = "from a hit to each label it helps break"
+LINKS_LABEL = "from a site to each label whose certificate it helps take"
+#: The attacker is drawn in ink, as on the screen.
+_INK = TOKENS["ink"].light
 
 Box = tuple[float, float, float, float]
 
@@ -57,10 +59,6 @@ class Mark:
     """The line to a name that is not next to its mark."""
 
     @property
-    def colour(self) -> str:
-        return TYPE_COLOURS[self.kind]
-
-    @property
     def is_edge(self) -> bool:
         return self.ends[0] != self.ends[1]
 
@@ -68,9 +66,10 @@ class Mark:
     def text(self) -> str:
         if TABLE[self.kind].lengths:
             return f"{float(f'{self.flips:.2g}'):g}".removeprefix("0")
+        sign = "−" if "deletion" in LABELS[TYPES[self.kind]] else "+"
         if self.flips == int(self.flips):
-            return f"{self.flips:.0f}"
-        return f"{self.flips:.1f}" if self.flips >= 0.1 else "<.1"
+            return f"{sign}{self.flips:.0f}"
+        return f"{sign}{self.flips:.1f}" if self.flips >= 0.1 else f"{sign}<.1"
 
     @property
     def moved(self) -> bool:
@@ -306,8 +305,8 @@ def _tally(figure: GraphFigure) -> np.ndarray:
     return tally
 
 
-def _links(figure: GraphFigure, marks: list[Mark], where: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
-    """For each site that breaks labels its colour, and the lines from its mark to them: (lines, 2, 2)."""
+def _links(figure: GraphFigure, marks: list[Mark], where: np.ndarray) -> Iterator[np.ndarray]:
+    """For each site that breaks labels the lines from its mark to them: (lines, 2, 2)."""
     if figure.links is None:
         return
     for mark in marks:
@@ -316,7 +315,7 @@ def _links(figure: GraphFigure, marks: list[Mark], where: np.ndarray) -> Iterato
         nodes = figure.links[(figure.links[:, :2] == mark.ends).all(axis=1), 2]
         if len(nodes):
             start = np.broadcast_to(np.array(mark.place), (len(nodes), 2))
-            yield mark.colour, np.stack([start, where[nodes]], axis=1)
+            yield np.stack([start, where[nodes]], axis=1)
 
 
 def _strength(figure: GraphFigure) -> float:
@@ -328,13 +327,13 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
     """Draw the marks on a printed graph; returns their legend entries."""
     marks = marks_of(figure, where, unit)
     style: dict[str, Any]
-    for colour, lines in _links(figure, marks, where):
+    for lines in _links(figure, marks, where):
         path = np.full((len(lines), 3, 2), np.nan)
         path[:, :2] = lines
-        style = {"color": colour, "linewidth": 0.45, "alpha": _strength(figure), "zorder": 2.5, "gid": "links"}
+        style = {"color": LOST_COLOUR, "linewidth": 0.45, "alpha": _strength(figure), "zorder": 2.5, "gid": "links"}
         axes.plot(path[:, :, 0].ravel(), path[:, :, 1].ravel(), **style)
     for line in _joined(figure, marks, where):
-        style = {"color": TYPE_COLOURS[INJECT], "linewidth": 0.7, "alpha": _strength(figure), "zorder": 6}
+        style = {"color": LOST_COLOUR, "linewidth": 0.45, "alpha": _strength(figure), "zorder": 2.5}
         axes.plot(line[:, 0], line[:, 1], **style, gid="new-edge")
     for mark in marks:
         if mark.is_edge:
@@ -342,7 +341,7 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
             # Drawn above the nodes with an outline in the colour of the paper, which keeps them readable if there are
             # many.
             axes.plot([ax, bx], [ay, by], color="white", linewidth=_EDGE_MARGIN, alpha=0.8, zorder=5)
-            style = {"color": mark.colour, "linewidth": _EDGE_LINE, "linestyle": (0, _dashes(mark, where, unit))}
+            style = {"color": _INK, "linewidth": _EDGE_LINE, "linestyle": (0, _dashes(mark, where, unit))}
             gid = "deleted-edge" if mark.kind == ADJ_DEL else "added-edge"
             axes.plot(
                 [ax, bx],
@@ -354,17 +353,17 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
     for mark in marks:
         (x, y), (ax, ay), points = mark.place, mark.anchor, mark.radius / unit
         if mark.moved:
-            axes.plot([ax, x], [ay, y], color=mark.colour, linewidth=0.7, zorder=7)
+            axes.plot([ax, x], [ay, y], color=_INK, linewidth=0.7, zorder=7)
         if mark.held:
-            style = {"markerfacecolor": "white", "markeredgecolor": BLACK, "markeredgewidth": _RING_LINE}
+            style = {"markerfacecolor": "white", "markeredgecolor": _INK, "markeredgewidth": _RING_LINE}
             axes.plot([x], [y], marker="o", markersize=2 * (points + _RING - 0.5), **style, zorder=8, gid="site-held")
-        style = {"markerfacecolor": "white", "markeredgecolor": mark.colour, "markeredgewidth": 0.25 * points}
-        axes.plot([x], [y], marker="o", markersize=1.8 * points, **style, zorder=8, gid="site")
-        size = max(6.0, (1.15 if len(mark.text) < 3 else 0.85) * points)
-        style = {"ha": "center", "va": "center_baseline", "fontsize": size, "fontweight": "bold"}
+        style = {"markerfacecolor": _INK, "markeredgecolor": "white", "markeredgewidth": 0.5}
+        axes.plot([x], [y], marker="o", markersize=2 * points, **style, zorder=8, gid="site")
+        size = max(6.0, (1.0 if len(mark.text) < 3 else 0.78) * points)
+        style = {"ha": "center", "va": "center_baseline", "fontsize": size, "fontweight": "bold", "color": "white"}
         axes.text(x, y, mark.text, **style, zorder=9)
         if mark.lead is not None:
-            axes.plot(mark.lead[::2], mark.lead[1::2], color=BLACK, linewidth=0.4, alpha=0.7, zorder=8.5)
+            axes.plot(mark.lead[::2], mark.lead[1::2], color=_INK, linewidth=0.4, alpha=0.7, zorder=8.5)
         if mark.box is not None:
             around = {"facecolor": "white", "alpha": 0.75, "linewidth": 0, "pad": 0.3}
             style = {"fontsize": _NAME_SIZE, "va": "center", "ha": "center", "bbox": around, "gid": "site-name"}
@@ -372,12 +371,12 @@ def draw_print(axes: Any, figure: GraphFigure, sheet: Sheet, where: np.ndarray, 
             axes.text(*middle, sheet.printable(mark.name), **style, zorder=9)
     handles = []
     for kind, label in entries(figure):
-        ring = {"marker": "o", "markerfacecolor": "white", "markeredgecolor": TYPE_COLOURS[kind]}
-        line = {} if TABLE[kind].at_nodes else {"linewidth": _EDGE_LINE, "color": TYPE_COLOURS[kind]}
+        disc = {"marker": "o", "markerfacecolor": _INK, "markeredgecolor": _INK}
+        line = {} if TABLE[kind].at_nodes else {"linewidth": _EDGE_LINE, "color": _INK}
         dash: Any = "" if TABLE[kind].at_nodes else "-" if kind != ADJ_DEL else (0, (2.2, 1.1))
-        handles.append(sheet.sample(linestyle=dash, markersize=6, markeredgewidth=1.4, label=label, **ring, **line))
+        handles.append(sheet.sample(linestyle=dash, markersize=6, label=label, **disc, **line))
     if figure.links is not None and len(figure.links):
-        handles.append(sheet.sample(linewidth=0.8, color=TYPE_COLOURS[marks[-1].kind], label=LINKS_LABEL))
+        handles.append(sheet.sample(linewidth=0.8, color=LOST_COLOUR, label=LINKS_LABEL))
     return handles
 
 
@@ -392,7 +391,7 @@ def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[di
     """The attack as traces of an interactive page: lines to labels, edges, rings of controlled nodes, marks, names."""
     marks = marks_of(figure, where, _PIXELS / _SCREEN_HEIGHT)
     labels = dict(entries(figure))
-    ink, paper = on_background(BLACK, dark), "#0E1117" if dark else "#FFFFFF"
+    ink, paper, lost = (on_background(_INK, dark), "#0E1117" if dark else "#FFFFFF", on_background(LOST_COLOUR, dark))
     traces: list[dict[str, Any]] = []
 
     def line(pieces: list[Any], colour: str, width: float, **more: Any) -> None:
@@ -404,19 +403,14 @@ def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[di
         place = {"x": path[:, :, 0].ravel(), "y": path[:, :, 1].ravel(), "mode": "lines", "line": style}
         traces.append({**place, "hoverinfo": "skip", "showlegend": "name" in more, **more})
 
-    by_kind: dict[str, list[Any]] = {}
-    for colour, lines in _links(figure, marks, where):
-        by_kind.setdefault(colour, []).extend(lines)
-    for number, (colour, pieces) in enumerate(by_kind.items()):
-        named = {"name": LINKS_LABEL} if not number else {}
-        line(pieces, colour, 1, opacity=_strength(figure), **named)
-    line(list(_joined(figure, marks, where)), TYPE_COLOURS[INJECT], 1.4, opacity=_strength(figure))
+    links = [piece for lines in _links(figure, marks, where) for piece in lines]
+    line(links, lost, 1, opacity=_strength(figure), name=LINKS_LABEL)
+    line(list(_joined(figure, marks, where)), lost, 1, opacity=_strength(figure))
     for kind, dash in ((ADJ_ADD, "solid"), (ADJ_DEL, "5px,3px")):
         pieces = [where[list(mark.ends)] for mark in marks if mark.kind == kind]
         line(pieces, paper, 6.5, opacity=0.85)
-        line(pieces, TYPE_COLOURS[kind], 3.4, dash=dash, name=labels.get(kind, SITE_LABEL))
-    for colour in dict.fromkeys(mark.colour for mark in marks):
-        line([(mark.anchor, mark.place) for mark in marks if mark.moved and mark.colour == colour], colour, 1.6)
+        line(pieces, ink, 3.4, dash=dash, name=labels.get(kind, SITE_LABEL))
+    line([(mark.anchor, mark.place) for mark in marks if mark.moved], ink, 1.6)
     line([(mark.lead[:2], mark.lead[2:]) for mark in marks if mark.lead is not None], ink, 1)
     traces += _screen_marks(marks, labels, dark)
     boxes = [(mark, mark.box) for mark in marks if mark.box is not None]
@@ -435,7 +429,7 @@ def screen_traces(figure: GraphFigure, where: np.ndarray, dark: bool) -> list[di
 
 def _screen_marks(marks: list[Mark], labels: dict[int, str], dark: bool) -> list[dict[str, Any]]:
     """The marks of the sites, and rings around those at controlled nodes."""
-    ink, paper = on_background(BLACK, dark), "#0E1117" if dark else "#FFFFFF"
+    ink, paper = on_background(_INK, dark), "#0E1117" if dark else "#FFFFFF"
     traces: list[dict[str, Any]] = []
 
     def across(mark: Mark) -> float:
@@ -449,21 +443,22 @@ def _screen_marks(marks: list[Mark], labels: dict[int, str], dark: bool) -> list
             )
 
     held = [mark for mark in marks if mark.held]
-    dots(held, marker={"size": [across(mark) + 8 for mark in held], "color": ink, "opacity": 1})
+    ring = {"width": 2, "color": ink}
+    dots(held, marker={"size": [across(mark) + 8 for mark in held], "color": paper, "opacity": 1, "line": ring})
     for kind in dict.fromkeys(mark.kind for mark in marks):
         here = [mark for mark in marks if mark.kind == kind]
         dots(
             here,
             mode="markers+text",
             text=[mark.text for mark in here],
-            textfont={"size": 11, "color": "#F2F2F2" if dark else "#000000"},
+            textfont={"size": 11, "color": paper},
             hovertext=[for_plotly(mark.name) for mark in here],
             hoverinfo="text",
             marker={
-                "size": [across(mark) - 3 for mark in here],
-                "color": paper,
+                "size": [across(mark) for mark in here],
+                "color": ink,
                 "opacity": 1,  # otherwise Plotly makes marks of different sizes translucent
-                "line": {"width": 3, "color": TYPE_COLOURS[kind]},
+                "line": {"width": 1, "color": paper},
             },
             **({"name": labels.get(kind, SITE_LABEL)} if TABLE[kind].at_nodes or kind == INJECT else {}),
         )

@@ -368,6 +368,7 @@ def figure(path: Path) -> None:
 
     matplotlib.use("svg")
     import matplotlib.pyplot as plt
+    import matplotlib.ticker
 
     kept = {task.stored: task for task in tasks() if task.nested and task.stored.exists()}
     kept |= {task.compared: task for task in tasks() if task.method == "certificate" and task.compared.exists()}
@@ -385,6 +386,7 @@ def figure(path: Path) -> None:
             if values:
                 axis.step(*zip(*values), where=where, color=TOKENS[tone].light, label=label)
         axis.set_xscale("log")
+        axis.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
         axis.set_ylim(0, 101)
         axis.tick_params(labelsize=7)
         axis.set_title(f"{task.bundle}{task.kind and ' · '}{task.kind}", fontsize=7)
@@ -392,7 +394,7 @@ def figure(path: Path) -> None:
         axis.set_axis_off()
     axes[0][0].set_ylabel("% of the targets", fontsize=8)
     axes[-1][0].set_xlabel("flips, new nodes or distance", fontsize=8)
-    axes[0][0].legend(fontsize=5, loc="lower left")
+    axes[0][0].legend(fontsize=6, loc="lower left")
     sheet.tight_layout()
     path.parent.mkdir(parents=True, exist_ok=True)
     sheet.savefig(path, metadata={"Date": None})

@@ -18,7 +18,8 @@ const ACTS = {
 const escaped = (e) => { const drawer = document.querySelector('[role="dialog"]'); if (e.key === "Escape" && drawer && !drawer.contains(e.target)) drawer.querySelector('button[aria-label="Close"]')?.click(); };
 if (!page.dataset.escape) { page.dataset.escape = "1"; document.addEventListener("keydown", escaped); }
 // “More” that was left open on a wide screen would cover a narrow one.
-if (innerWidth < 760) new MutationObserver((_, watch) => { const open = document.querySelector('section[data-testid="stSidebar"][aria-expanded="true"] [data-testid="stSidebarCollapseButton"] button'); if (open && !page.dataset.folded) { page.dataset.folded = "1"; watch.disconnect(); open.click(); } }).observe(document.body, { childList: true, subtree: true });
+const fold = (tries) => { const open = document.querySelector('section[data-testid="stSidebar"][data-collapsed="false"] [data-testid="stSidebarCollapseButton"] button'); if (open) open.click(); else if (tries) setTimeout(fold, 100, tries - 1); };
+if (innerWidth < 760 && !page.dataset.folded) { page.dataset.folded = "1"; fold(30); }
 
 export default function ({ parentElement, data }) {
   const root = parentElement.querySelector(".buttons"), known = JSON.stringify(data.buttons);

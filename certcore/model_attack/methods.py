@@ -72,13 +72,19 @@ def local(search: Search, budgets: Budgets, fixed: int) -> None:
     greedy(search, budgets, fixed)
     shares = search.shares(search.flips, MORE_VOTES)
     best = search.worth(shares)
-    share, failures = SWAPPED, 0
-    search.width = min(search.width, search.swap_width)
+    share, failures, widest = SWAPPED, 0, min(search.width, search.swap_width)
+    search.width, jitter = widest, 0.0
     for _ in range(search.rounds if search.deadline is None else 10**6):
         new = len(search.flips) - fixed
-        if search.stopped or not new or failures > FAILURES:
+        if search.stopped or not new:
             return
-        kept = search.flips[:fixed] + _without_the_least(search, shares, fixed, max(1, round(share * new)))
+        if failures > FAILURES:
+            if search.deadline is None:
+                return
+            # With time left: other flips are dropped, for labels at another distance from changing.
+            share, failures, jitter = SWAPPED, 0, 1.0
+            search.width = widest * float(search.rng.choice([0.5, 1.0, 2.0]))
+        kept = search.flips[:fixed] + _without_the_least(search, shares, fixed, max(1, round(share * new)), jitter)
         room = room_for(search, budgets, kept)
         if room.attacker.sum() > room.sigma:  # other attackers are chosen once the first flips are gone
             share, failures = max(share / 1.5, 0.01), failures + 1
@@ -100,8 +106,11 @@ def local(search: Search, budgets: Budgets, fixed: int) -> None:
         search.step_done(sum(budgets.values()), f"about {best:.0f} labels changed, swapping")
 
 
-def _without_the_least(search: Search, shares: np.ndarray, fixed: int, count: int) -> list[Flip]:
-    """The new flips without those whose removal costs least, by the gradient at the current attack."""
+def _without_the_least(search: Search, shares: np.ndarray, fixed: int, count: int, jitter: float) -> list[Flip]:
+    """The new flips without those whose removal costs least, by the gradient at the current attack.
+
+    `jitter` lets a random factor up to e to its power change their order.
+    """
     edges = [flip[1:] for flip in search.flips[fixed:] if flip.of_edge]
     pairs = np.array(edges, dtype=np.int64).reshape(-1, 2)
     gradients = search.gradients(search.flips, shares, pairs if len(pairs) else None)
@@ -115,7 +124,8 @@ def _without_the_least(search: Search, shares: np.ndarray, fixed: int, count: in
         (float(next(at_edges)) if flip.of_edge else bit) * (1 if flip.kind.endswith("add") else -1)
         for flip, bit in zip(new, at_bits.tolist())
     ]
-    dropped = set(np.argsort(held, kind="stable")[:count].tolist())
+    factors = np.exp(jitter * search.rng.random(len(new)))
+    dropped = set(np.argsort(np.array(held) * factors, kind="stable")[:count].tolist())
     return [flip for place, flip in enumerate(new) if place not in dropped]
 
 

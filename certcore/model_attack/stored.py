@@ -220,8 +220,13 @@ def largest(attacks: Sequence[ModelAttack], instance: Instance, threat: ThreatMo
 
 
 def subject_digest(instance: Instance) -> str:
-    """The digest of an instance without its base rule, because attacks depend only on model and votes."""
+    """The digest of an instance without its base rule, because attacks depend only on model and votes.
+
+    Real-valued attributes count by their own digest, so that it is the same whether or not the file holds them.
+    """
     base: Any = instance.base
+    if instance.graph.real:
+        instance = replace(instance, graph=instance.graph.without_attributes())
     if instance.base_rule is BaseRule.BINARY:
         return instance.digest
     return replace(instance, base=replace(base, rule=BaseRule.BINARY)).digest

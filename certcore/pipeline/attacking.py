@@ -177,7 +177,7 @@ def with_attributes(instance: Instance) -> Instance:
         return instance
     given = get_dataset(BundleRecipe.from_command(str(instance.meta.get("command"))).dataset).graph
     known = replace(instance, graph=graph.with_attributes(given.attributes))
-    if known.digest != instance.digest:
+    if known.graph.digest != graph.digest:
         raise InputError("the dataset here has other attributes than the instance was made from; get the same version")
     return known
 

@@ -71,7 +71,7 @@ PROMISED = {
     **{f"citeseer-gcn-{types}-s{split}": 10**5 for types in ("adj", "joint") for split in range(3)},
     "citeseer-gcn_mean-adj-s0": 10**5,
     "citeseer-gcn-joint-s0": 10**6,
-    "citeseer-gcn-convex-s0": None,
+    **{f"citeseer-gcn-convex-s{split}": None for split in range(2)},
     **{f"citeseer-{model}-attr-s0": 10**5 for model in ("gat", "appnp", "rgcn", "sma")},
     "pubmed-gcn-attr-s0": 10**6,
     "cora-gcn-attr-s0": 10**5,

@@ -93,6 +93,18 @@ def test_levels_are_stored_counted_again_and_told_along_the_distance(victim, tmp
     assert along.at(along.values[0] / 2) is None, "below the smallest one nothing was tried"
 
 
+def test_an_attack_belongs_to_the_instance_whether_or_not_its_file_holds_the_attributes(victim, tmp_path):
+    instance, network = victim
+    found = run_attack(network, instance, cc.ThreatModel(attr_l2=1), AttackOptions("random", 50))
+    save_attack(tmp_path / "a.attack.npz", found)
+    left_out = replace(instance, graph=instance.graph.without_attributes())
+    assert left_out.digest != instance.digest
+    assert load_attack(tmp_path / "a.attack.npz", left_out).digest == found.digest
+    moved = instance.graph.with_attributes(instance.graph.attributes * 2)
+    with pytest.raises(InputError, match="another"):
+        load_attack(tmp_path / "a.attack.npz", replace(instance, graph=moved))
+
+
 def test_a_file_that_moves_a_row_twice_is_refused(victim, tmp_path):
     instance, network = victim
     found = run_attack(network, instance, cc.ThreatModel(attr_l2=2), AttackOptions("random", 10))

@@ -38,6 +38,7 @@ from certcore.figures.style import Kind, member_name
 from certcore.instance.instance import Instance, accuracy_of, load_instance
 from certcore.instance.local_limits import most_per_node, within_base
 from certcore.model_attack.along import attacks_along
+from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import ModelAttack, attacks_on, largest
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_text import read_attack
@@ -492,6 +493,8 @@ def _make_graph(loaded: LoadedView) -> Figure:
             raise InputError("no attack on the model within these budgets is stored beside the instance; make one with "
                              "`certcore attack`")  # fmt: skip
         certificate, changed = dataclasses.replace(certificate, attack=found.allocation), found.changed_nodes
+    elif not relaxed and (found := changed_by_ballots(loaded.instance, certificate)) is not None:
+        changed = found.changed_nodes
     if relaxed and certificate.fractional is None:
         raise InputError(
             "there is no relaxed adversary here: with whole-graph fields and votes over groups its flips have no places"

@@ -32,8 +32,10 @@ PARTS = {
     "lost": "lose their certificate",
     "none": "never had one",
     "wrong": "wrong already",
-    "changed": "changed by an attack found",
+    "changed": "changed by another attack found",
 }
+#: Against ballots both counts are of one attack.
+PARTS_OF_BALLOTS = PARTS | {"changed": "of these changed in fact"}
 
 
 def short_head(
@@ -49,7 +51,7 @@ def short_head(
     numbers = (count(proven), count(whole), share_down(proven, whole))
     if attacks_nothing(threat):
         return clean(*numbers) if asked is None else clean_right(*numbers)
-    if not proven:
+    if not proven and not changed:
         return nothing(short_threat(threat))
     if changed is not None:
         most = targets - changed
@@ -153,7 +155,7 @@ proven_against = template(
 )  # fmt: skip
 lower_proven = template(
     "short.lower_proven", "the same below both bounds of the worst case",
-    "**Lower number proven**, whatever an attacker does with {attacker} · {sure}",
+    "**Lower number proven** ({sure}), whatever an attacker does with {attacker}",
     attacker="10 attribute deletions", sure="99 % confidence",
 )  # fmt: skip
 proven_already = template(

@@ -55,13 +55,15 @@ class Answer {
     if (!parts) { this.brackets.replaceChildren(); for (const entry of this.entries.values()) entry.hidden = true; return; }
     const total = PART_NAMES.reduce((sum, name) => sum + parts[name], 0) || 1, { words } = this.bench.data, proven = parts.each + parts.together;
     for (const name of PART_NAMES) {
+      // The attack on certificates takes what is changed too: the bar shows that part apart, so that it adds up.
+      const number = name === "lost" ? parts.lost + parts.changed : parts[name];
       const segment = this.segments.get(name), entry = this.entries.get(name), label = name === "together" && !parts.each ? words.alone : words.parts[name];
-      segment.style.width = `${(100 * parts[name]) / total}%`; segment.hidden = entry.hidden = !(parts[name] || (name === "changed" && tried));
+      segment.style.width = `${(100 * parts[name]) / total}%`; segment.hidden = entry.hidden = !(number || (name === "changed" && tried));
       segment.title = entry.title = name === "open" || name === "lost" ? this.bench.openText() : name === "together" || name === "each" ? this.bench.alikeText(parts) : name === "changed" ? this.bench.changedText() : "";
       const help = name === "lost" ? this.bench.helps() : 0;
-      entry.lastChild.replaceChildren(element("b", "", thousands(parts[name])), ` ${label}`, ...(help ? [` (${help.name} helps with `, element("b", "", thousands(help.number)), ")"] : []));
-      segment.replaceChildren(); if (help) { const made = element("i"); made.style.width = `${(100 * help.number) / Math.max(1, parts.lost)}%`; segment.append(made); }
-      segment.setAttribute("aria-label", `${thousands(parts[name])} ${label}`);
+      entry.lastChild.replaceChildren(element("b", "", thousands(number)), ` ${label}`, ...(help ? [` (${help.name} helps with `, element("b", "", thousands(help.number)), ")"] : []));
+      segment.replaceChildren(); if (help) { const made = element("i"); made.style.width = `${(100 * help.number) / Math.max(1, number)}%`; segment.append(made); }
+      segment.setAttribute("aria-label", `${thousands(number)} ${label}`);
       const on = this.bench.data.part === name, lit = this.bench.lit;
       entry.setAttribute("aria-pressed", String(on)); segment.setAttribute("aria-pressed", String(on));
       segment.classList.toggle("lit", (lit ?? this.bench.data.part) === name); segment.classList.toggle("quiet", Boolean(lit ?? this.bench.data.part) && (lit ?? this.bench.data.part) !== name);

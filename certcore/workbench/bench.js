@@ -4,7 +4,7 @@
 // Sound while dragging: the number is that of this very budget or of the next larger solved one, the attack that of the
 // last smaller one. What is known of neither is faded, and says whose it is.
 
-const STATES_OF = { each: [ALONE], together: [UNDECIDED], solver: [UNDECIDED], open: [UNDECIDED], lost: [LOST, PARTLY], changed: [LOST], none: [BEFORE], wrong: [NOT_A_TARGET] };
+const STATES_OF = { each: [ALONE], together: [UNDECIDED], solver: [UNDECIDED], open: [], lost: [LOST, PARTLY], changed: [], none: [BEFORE], wrong: [NOT_A_TARGET] };
 // No number at all is no limit: more than any number.
 const within = (one, other) => other === null || (one !== null && one <= other);
 
@@ -120,8 +120,8 @@ class Bench {
   // The words of the engine with the numbers of these budgets.
   worded(values, seen) {
     const { words } = this.data, of = { n: thousands(seen.proven), of: thousands(seen.asked), share: shareDown(seen.proven, seen.asked), attacker: this.attacker(values), most: thousands(this.data.targets - seen.parts.changed), high: shareUp(this.data.targets - seen.parts.changed, seen.asked) };
-    const nothing = values.sigma === 0 || !Object.keys(words.kinds).some((name) => values[name]), which = nothing ? "clean" : !seen.proven ? "nothing" : !seen.tried ? "stays" : of.n === of.most ? "exact" : "worst";
-    return [filled(words[which], of), filled(words[`${which === "exact" ? "stays" : which}_sub`], of)];
+    const nothing = values.sigma === 0 || !Object.keys(words.kinds).some((name) => values[name]), which = nothing ? "clean" : !seen.proven && !seen.parts.changed ? "nothing" : !seen.tried ? "stays" : of.n === of.most ? "exact" : "worst";
+    return [filled(words[which], of), filled(words[`${which === "exact" ? "stays" : which === "worst" && !seen.proven ? "nothing" : which}_sub`], of)];
   }
   changedText() { return this.moved ? "" : this.data.changed; }
   openText() { return this.moved ? "" : this.data.open; }
@@ -197,8 +197,11 @@ class Bench {
     if (at) this.resting = setTimeout(() => { if (this.frameFor({ ...this.values, ...at })) { this.rested = { ...this.values, ...at }; this.render(); } }, 120);
     this.render();
   }
-  light(part) { if (this.lit === part) return; this.lit = part; this.stage.lightStates(part ? STATES_OF[part] : null); this.render(); }
+  light(part) { if (this.lit === part) return; this.lit = part; this.stage.lightStates(part && STATES_OF[part].length ? STATES_OF[part] : null); this.render(); }
+  // What is open is a number and no particular nodes; what is changed is seen in the attack on the model.
   showOnly(part) {
+    if (part === "changed" && this.data.adversary) this.tell({ adversary: this.data.adversary === "model" ? "attack" : "model" });
+    if (!STATES_OF[part].length) return;
     const off = this.data.part === part;
     this.data = { ...this.data, part: off ? "" : part, only: off ? [] : STATES_OF[part].slice(0, 1) };
     this.stage.lightStates(null); this.stage.setOnly(this.data.only);
@@ -207,7 +210,7 @@ class Bench {
   // What a chosen site helps to break, for the bar.
   helps() {
     const { chosen, attacks } = this.stage, s = chosen && attacks[0] ? this.stage.siteIn(attacks[0], chosen) : -1;
-    return s >= 0 && !attacks[0].relaxed && attacks[0].breaks[s] ? { name: this.stage.siteName(attacks[0], s), number: attacks[0].breaks[s] } : null;
+    return s >= 0 && !attacks[0].relaxed && this.data.adversary !== "model" && attacks[0].breaks[s] ? { name: this.stage.siteName(attacks[0], s), number: attacks[0].breaks[s] } : null;
   }
   // Where a chosen label is no longer proven on its own, and from where on the attacks found take it: from the frames.
   ticks() {

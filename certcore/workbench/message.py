@@ -16,7 +16,7 @@ from certcore.domain.threat import MAX_BUDGET, ThreatModel
 from certcore.figures.style import RAMP, SHARES, axis_label, closeness_scale
 from certcore.instance.instance import Instance
 from certcore.messages import short
-from certcore.messages.attacker import limits_on
+from certcore.messages.attacker import attacks_nothing, limits_on
 from certcore.messages.text import count
 from certcore.model_attack.along import Along
 from certcore.model_attack.stored import FoundAttack
@@ -116,7 +116,7 @@ def vocabulary(view: View) -> dict[str, Any]:
         "cell": str(short.cell("{share}", "{budgets}")),
         "alike": str(short.some_stay("{n}", "{of}")),
         "alone": "proven together",
-        "parts": short.PARTS,
+        "parts": short.PARTS if messages.ballots_of(view.instance) is None else short.PARTS_OF_BALLOTS,
         "states": [STATE_LABELS[one] for one in TargetState],
         "counted": [COUNTED[one] for one in TargetState],
         "kinds": {name: [LABELS[name].removesuffix("s"), LABELS[name]] for name in names_of(view) if name in TYPES},
@@ -242,7 +242,7 @@ def answer(view: View, result: Certificate, found: int = 0, model: FoundAttack |
     two = changed is not None and proven < result.targets - changed.n_changed
     sub = messages.short_sub(view.instance, view.threat, proven, result.certified, two)
     opened = messages.short_open(result, part)
-    if "short.settled" in opened.keys and proven < result.targets:
+    if "short.settled" in opened.keys and proven < result.targets and not attacks_nothing(view.threat):
         sub += " · " + str(short.settled())
     told: dict[str, Any] = {"head": pieces(head), "sub": pieces(sub), "said": f"{head}. {sub}", "open": str(opened)}
     told["parts"] = bar(part)

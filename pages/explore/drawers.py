@@ -10,6 +10,8 @@ import pandas as pd
 import streamlit as st
 
 from certcore import figures
+from certcore.messages.ballots import ballots_of
+from certcore.messages.names import class_name
 from certcore.model_attack.along import Along
 from certcore.model_attack.stored import FoundAttack
 from certcore.result.assemble import result_facts
@@ -62,7 +64,8 @@ class Picture:
     def key(self) -> tuple[Any, ...]:
         threat = self.result.threat
         told = (repr(threat.to_json()), threat.targets is not None and threat.targets.tobytes())
-        return (*told, self.relaxed, self.title, self.result.attack_found, id(self.result.attack))
+        n_changed = 0 if self.changed is None else len(self.changed)
+        return (*told, self.relaxed, self.title, self.result.attack_found, id(self.result.attack), n_changed)
 
     def sent(self, view: View) -> dict[str, Any]:
         """As the browser draws it; the last few are kept, since most runs change something else."""
@@ -149,7 +152,7 @@ def draw(
             elif not ready:
                 st.caption("There is nothing here yet; it appears when its first numbers are computed.")
             elif name == "all":
-                _tables(view, pictures[0])
+                _tables(view, pictures[0], charts.changed(view))
             elif name == "film":
                 _film(view, charts, small)
             else:
@@ -225,7 +228,8 @@ def surface(view: View, found: Surface) -> figures.Figure:
 def graph(view: View, picture: Picture, colour: str, only: list[str]) -> figures.GraphFigure:
     """The picture for exports: coloured and faded as on the screen."""
     result, relaxed = picture.result, picture.relaxed
-    adversary = "relaxed" if relaxed else "attack" if picture.changed is None else "model"
+    on_model = picture.changed is not None and ballots_of(view.instance) is None
+    adversary = "relaxed" if relaxed else "model" if on_model else "attack"
     replayed = None
     if adversary == "attack" and result.attack is not None:
         replayed = attack_text(view.instance, result.threat, result.attack)
@@ -244,9 +248,24 @@ def graph(view: View, picture: Picture, colour: str, only: list[str]) -> figures
     )
 
 
-def _tables(view: View, picture: Picture) -> None:
-    """Where the flips are spent, which labels are lost, what was selected, and what to protect."""
+def _changed(view: View, nodes: np.ndarray, model: FoundAttack | None) -> pd.DataFrame:
+    """One row per changed label: whose it is, and what it is before and after the attack."""
+    rows = {"node": nodes, "name": [drawing.name_in_sentence(view.instance, int(node)) for node in nodes]}
+    labels = {"before": np.asarray(view.instance.prediction)}
+    if model is not None and model.level is not None:
+        labels["after"] = model.level.votes.argmax(axis=1)
+    for when, label in labels.items():
+        rows[when] = [class_name(view.instance, int(label[node])) for node in nodes]
+    return pd.DataFrame(rows)
+
+
+def _tables(view: View, picture: Picture, model: FoundAttack | None) -> None:
+    """Where the flips are spent, which labels are changed or lost, what was selected, and what to protect."""
     result, found, relaxed = picture.result, picture.found, picture.relaxed
+    if picture.changed is not None:
+        st.subheader("Which labels change in fact", anchor=False)
+        st.caption(f"{count(len(picture.changed))} labels; what follows below is about certificates.")
+        _table(_changed(view, picture.changed, model), "changed", "One row per changed label.")
     selected_nodes(view, result, state.parse_nodes(st.session_state["marked"], view.instance.graph.n_nodes).tolist())
     st.subheader("Where the attacker changes something", anchor=False)
     sites = attack.sites_table(view.instance, result, found, relaxed=relaxed)

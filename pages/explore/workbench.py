@@ -315,7 +315,9 @@ def _pictures(view: View, now: Now, model: FoundAttack | None) -> tuple[list[Pic
         adversary = "attack"
     found = reach(view.instance, result, relaxed=adversary == "relaxed")
     assert found is not None
-    shown = [Picture(result, found, adversary == "relaxed")]
+    # Against ballots the attack on certificates changes labels itself.
+    changed = model.changed_nodes if now.fresh and model is not None and model.attack is None else None
+    shown = [Picture(result, found, adversary == "relaxed", changed=changed if adversary == "attack" else None)]
     if adversary == "both":
         fractions = reach(view.instance, result, relaxed=True)
         assert fractions is not None

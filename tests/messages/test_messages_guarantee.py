@@ -222,14 +222,17 @@ def test_nothing_shorter_claims_more(seed: int) -> None:
     before = int((c.states(instance.base.fronts()) == TargetState.BEFORE).sum())
     changed = seed % (1 + max(0, (c.attack_found or 0) - before))
     both = messages.short_head(c.threat, c.verified_certified, c.targets, asked, changed)
-    assert ("short.worst" in both.keys) == promised, "both sides are told where something is proven, and nowhere else"
-    if promised:
+    both_sides = bool(attackable(c.threat) and whole and (c.verified_certified or changed))
+    assert ("short.worst" in both.keys) == both_sides, "where something is proven or changed, and nowhere else"
+    if both_sides:
         low, high, of = re.findall(r"([\d,]+)(?: to ([\d,]+))? of ([\d,]+)", str(both).replace("labels", ""))[-1]
         assert bool(high) == (c.verified_certified < c.targets - changed), "one number where nothing is open"
         told = [int(n.replace(",", "")) for n in (low, high or low, of)]
         assert told == [c.verified_certified, c.targets - changed, whole]
         below = messages.short_sub(instance, c.threat, c.verified_certified, c.certified, tried=True)
-        assert str(below) == str(sub).replace("Proven", "Lower number proven", 1) or c.unproven
+        sure = messages.short_sure(instance)
+        lower = str(sub).replace("Proven", f"Lower number proven ({sure})", 1).removesuffix(f" · {sure}")
+        assert str(below) == (lower if c.verified_certified else str(sub)) or c.unproven
         for share, exact, up in zip(
             re.findall(r"([\d.]+) %", str(both)), (c.verified_certified, c.targets - changed), (0, 1)
         ):

@@ -144,7 +144,9 @@ def test_compare_goes_across_base_certificates(
         found = certify(instance, ThreatModel(adj_del=2))
         assert told.endswith(f"({found.certified} of {found.targets})")
         assert samples == instance.base.facts.get("samples", 0)
-    assert table[CHANGED].fillna("").tolist() == ["", "not tried"], "attacks on ballots are not stored"
+    assert table[CHANGED].fillna("").tolist() == ["2", "not tried"], (
+        "the attack on ballots is found with the certificate"
+    )
     assert messages.why_accuracy().markdown in said(at)
     at = open_page("compare", **both, cmp_vary="adj_del", adj_del="2", right="1")
     assert at.dataframe[0].value["MLP without edges"].fillna(0).tolist() == [0.4, 0]

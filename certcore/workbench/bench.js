@@ -21,8 +21,8 @@ class Bench {
     shelf().hearing.add(this.hear);
     this.arrived = (version) => { if (this.data?.version === version) { this.stage.update(this.data); this.fetch(); } };
     shelf().waiting.add(this.arrived);
-    this.observer = new ResizeObserver(() => { this.root.style.setProperty("--tools", `${this.tools.offsetHeight}px`); this.stage.resize(); this.render(); });
-    for (const one of [this.stage.stage, this.cards, this.curve.canvas, this.contour.canvas]) this.observer.observe(one);
+    this.observer = new ResizeObserver(() => { this.root.style.setProperty("--tools", `${this.tools.offsetHeight}px`); this.root.style.setProperty("--answer-more", `${Math.max(0, this.answer.root.offsetHeight - 98)}px`); this.stage.resize(); this.render(); });
+    for (const one of [this.answer.root, this.stage.stage, this.cards, this.curve.canvas, this.contour.canvas]) this.observer.observe(one);
     // A change of theme changes inherited colours without any event of ours.
     this.timer = setInterval(() => { if (this.data && this.theme()) { this.stage.beside(); this.stage.paint(); this.render(); } }, 700);
     this.listen();

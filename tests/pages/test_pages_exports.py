@@ -38,11 +38,11 @@ def test_what_applies_is_offered_and_the_rest_is_not(open_page: Open) -> None:
 def test_choices_are_remembered_from_figure_to_figure(open_page: Open) -> None:
     at = open_page("curves", instance=GRID, attr_del="4", to="9")
     chosen = {"width": "two-column", "font": "serif", "marker": False}
-    at.session_state["_print"] = {**exports._FIRST, **chosen, "texts": {"naive": "one by one"}}
+    at.session_state["_print"] = {**exports._FIRST, **chosen, "texts": {"one by one": "naive"}}
     at.session_state["_export"] = "curve"
     at.run()
     (command,) = [code.value for code in at.code if "certcore draw" in code.value]
-    for part in ("width=two-column", "font=serif", "no_marker=1", "texts=naive%3D%3Eone%20by%20one"):
+    for part in ("width=two-column", "font=serif", "no_marker=1", "texts=one%20by%20one%3D%3Enaive"):
         assert part in command
     at.session_state["_export"] = "classes"
     at.run()

@@ -238,12 +238,15 @@ def _heights(axes: Any, drawn: Any) -> np.ndarray:
     if len(x) == 2 and y[0] == y[1]:  # a horizontal line across the axes
         level = float(axes.transAxes.inverted().transform(axes.transData.transform((0, y[0])))[1])
         return np.full(int(width) + 2, level * height)
-    points = (axes.transData.transform(np.column_stack([x, y])) - corner) * 72 / axes.figure.dpi
+    # A missing height would make its place unknown too.
+    points = (axes.transData.transform(np.column_stack([x, np.nan_to_num(y)])) - corner) * 72 / axes.figure.dpi
+    points[np.isnan(y), 1] = np.nan
     across = np.arange(int(width) + 2, dtype=float)
-    # Steps: between two values the line has the ratio of the larger one.
-    where = np.searchsorted(points[:, 0], across, side="left")
-    inside = (across >= points[0, 0] - 1) & (where < len(points))
-    return np.where(inside, points[np.minimum(where, len(points) - 1), 1], np.nan)
+    # Steps: between two values a certificate has the ratio of the larger one, an attack that of the smaller one.
+    after = drawn.get_drawstyle() == "steps-post"
+    where = np.searchsorted(points[:, 0], across + 1e-9 * after, side="left") - after
+    inside = (across >= points[0, 0] - 1) & (across <= points[-1, 0] + 1e-9)
+    return np.where(inside, points[np.clip(where, 0, len(points) - 1), 1], np.nan)
 
 
 def _marker_box(axes: Any, figure: CurveFigure, axes_size: tuple[float, float]) -> list[Box]:

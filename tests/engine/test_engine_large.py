@@ -249,8 +249,9 @@ def test_the_machine_is_chosen_by_measured_size(pubmed: Instance, synthetic: Ins
         assert isinstance(solver._large, Large) is large
 
 
-def test_the_product_with_columns_is_that_of_the_whole_matrix() -> None:
+def test_the_product_with_columns_is_that_of_the_whole_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     """Columns are a pattern beside a small matrix: products in whole numbers, sizes and parts are the same."""
+    monkeypatch.setattr("certcore.program.incidence.BLOCK", 5000)
     rng, joint = np.random.default_rng(0), load_instance(ROOT / "precomputed" / "citeseer-gcn-joint-s0.npz")
     for options in ({}, {"sigma": 3}, {"local_adj_del": 1}):
         s = Session(joint).solver(ThreatModel(attr_del=5, adj_del=3, **options)).structure

@@ -25,7 +25,6 @@ from benchmarks import instances
 from benchmarks.measure import Report, machine, spread, timed, write_block
 
 RESULTS = Path(__file__).resolve().parent / "RESULTS.md"
-SIZES = (10_000, 20_000, 50_000, 100_000, 200_000)
 X, Y = list(range(9)), list(range(22))
 
 
@@ -162,56 +161,6 @@ def sigma(bench: Bench) -> None:
     )  # fmt: skip
 
 
-def synthetic(bench: Bench) -> None:
-    """Synthetic graphs; what a relaxed solution reaches tells how far the bound can be from the optimum."""
-    found = []
-    for size in SIZES:
-        times = 1 if size > 50_000 else 3
-        options = {"task": "alone", "graph": f"synthetic-{size}", "budgets": {"attr_del": size // 100}}
-        runs = [bench.run(**options) for _ in range(times)]
-        seconds, run = _median(runs), runs[0]
-        found.append((seconds, run["entries"]))
-        bench.report.row(
-            f"synthetic graph, {size:,} nodes, {size // 100:,} deletions, cold ({_times(runs, [])})",
-            f"{seconds:.2f} s, of which building {run['built']:.2f} s; {outcome(run)}",
-            asked={50_000: "≤ 10 s", 100_000: "≤ 30 s", 200_000: "≤ 90 s"}.get(size, ""),
-        )
-    times_, entries = np.log(np.array(found)).T
-    ends = (times_[-1] - times_[0]) / (entries[-1] - entries[0])
-    fit = np.polyfit(entries, times_, 1)[0]
-    bench.report.row(
-        f"growth from {SIZES[0]:,} to {SIZES[-1]:,} nodes", f"entries^{fit:.2f} (line through all), "
-        f"entries^{ends:.2f} (from the two ends)", asked="entries^1.15"
-    )  # fmt: skip
-
-
-def million(bench: Bench) -> None:
-    """A million nodes once each, sparse and as sparse as the others, within 10 GiB and 240 s on the wall."""
-    size = 1_000_000
-    for degree in (2, 4):
-        run = bench.run(
-            task="alone", graph=f"synthetic-{size}-{degree}", budgets={"attr_del": size // 100}, limit=240.0, memory=10
-        )
-        what = (
-            f"synthetic graph, {size:,} nodes of mean degree {degree}, {size // 100:,} deletions, within 10 GiB (once)"
-        )
-        if "refused" in run:
-            bench.report.row(what, f"refused: {run['refused']}", asked="try it")
-            continue
-        spent = (
-            f"{sum(run['cpu']):.0f} s ({sum(run['wall']):.0f} s on the wall), of which building {run['built']:.0f} s"
-        )
-        bench.report.row(what, f"{spent}; {outcome(run)}", asked="try it")
-    bench.report.note("The solve of a million nodes may take 240 s on the wall, building not counted.")
-
-
-def outcome(run: dict[str, Any]) -> str:
-    """Memory, size, and where the optimum lies."""
-    bound, lower = run["bounds"][0], run["lower"]
-    gap = f"{(bound - lower) / bound:.1e} above a feasible solution" if lower > 0 else "no feasible solution found"
-    return f"{run['memory']:.2f} GiB, {run['entries']:,} entries; {run['status']}: bound {bound:,.2f}, {gap}"
-
-
 def small(bench: Bench) -> None:
     """Citeseer and Cora-ML take the way they took before."""
     for name, graph in graphs():
@@ -271,8 +220,8 @@ def visitors(bench: Bench) -> None:
 
 
 PARTS = {
-    "one": one, "two": two, "map": whole_map, "sigma": sigma, "synthetic": synthetic, "small": small,
-    "surfaces": surfaces, "visitors": visitors, "million": million,
+    "one": one, "two": two, "map": whole_map, "sigma": sigma, "small": small, "surfaces": surfaces,
+    "visitors": visitors,
 }  # fmt: skip
 
 

@@ -8,7 +8,6 @@ the wall, bounds, memory.
 from __future__ import annotations
 
 import json
-import resource
 import sys
 import time
 from collections.abc import Callable
@@ -18,15 +17,12 @@ import numpy as np
 
 from benchmarks import instances
 from benchmarks.measure import peak_memory
-from certcore import InputError, Instance, ThreatModel, load_instance
+from certcore import Instance, ThreatModel, load_instance
 from certcore.sweep import Session, curve, surface
 
 
 def graph(name: str) -> Instance:
     kind, _, size = name.partition("-")
-    if kind == "synthetic":
-        nodes, _, degree = size.partition("-")
-        return instances.synthetic(int(nodes), **({"degree": float(degree)} if degree else {}))
     if kind == "cora_ml":
         found = instances.cora_ml(size or "attr")
         assert found is not None
@@ -41,7 +37,6 @@ class Watch:
         self.cpu: list[float] = []
         self.wall: list[float] = []
         self.bounds: list[float] = []
-        self.more: dict[str, Any] = {}
 
     def time(self, work: Callable[[], Any]) -> Any:
         wall, cpu = time.perf_counter(), time.process_time()
@@ -81,36 +76,14 @@ def grid(watch: Watch, instance: Instance, options: dict[str, Any]) -> None:
     watch.bounds = np.asarray(found.bound, dtype=float).ravel().tolist()
 
 
-def alone(watch: Watch, instance: Instance, options: dict[str, Any]) -> None:
-    """A certificate by itself, with what a relaxed solution reaches beside its bound."""
-    threat, limit = ThreatModel(**options["budgets"]), options.get("limit", 600.0)
-
-    def work() -> Any:
-        solver = Session(instance, once=True).solver(threat)
-        watch.more["entries"] = int(solver.structure.matrix.nnz)
-        watch.more["built"] = time.process_time() - before
-        return solver.solve((threat.budgets, threat.sigma), time_limit=limit)
-
-    before = time.process_time()
-    try:
-        found = watch.time(work)
-    except InputError as refusal:
-        watch.more["refused"] = str(refusal)
-        return
-    watch.bounds.append(float(found.bound))
-    watch.more |= {"status": str(found.status), "lower": float(found.lower), "targets": instance.graph.n_nodes}
-
-
-TASKS = {"cold": cold, "asked": asked, "line": line, "grid": grid, "alone": alone}
+TASKS = {"cold": cold, "asked": asked, "line": line, "grid": grid}
 
 
 def main() -> None:
     options = json.loads(sys.argv[1])
-    if "memory" in options:
-        resource.setrlimit(resource.RLIMIT_AS, (int(options["memory"] * 2**30),) * 2)
     watch = Watch()
     TASKS[options["task"]](watch, graph(options["graph"]), options)
-    found = {"cpu": watch.cpu, "wall": watch.wall, "bounds": watch.bounds, "memory": peak_memory(), **watch.more}
+    found = {"cpu": watch.cpu, "wall": watch.wall, "bounds": watch.bounds, "memory": peak_memory()}
     print(json.dumps(found))
 
 

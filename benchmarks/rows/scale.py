@@ -1,4 +1,4 @@
-"""Large graphs: ballots and at most σ attackers on PubMed"""
+"""Large programs: joint types cold, PubMed, synthetic graphs"""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from pathlib import Path
 from time import process_time
 from typing import Any
 
+import numpy as np
+
+from benchmarks import instances
+from benchmarks.measure import peak_memory
 from benchmarks.rows import Figure, row
 from certcore import Instance, Session, Status, ThreatModel, load_instance
 
@@ -65,3 +69,54 @@ def attributes() -> Figure:
 def many_attributes() -> Figure:
     told = "before: no end after 800 s on the wall of a busy machine"
     return _figure("pubmed-gcn-attr-s0", {"attr_del": 100, "sigma": 10}, {"sigma": 11}, None, told)
+
+
+def _joint(name: str, before: float) -> Figure:
+    told = "21 attribute and 8 edge deletions; before (905b664, 2026-11-18): the whole program"
+    return _figure(name, {"attr_del": 21, "adj_del": 8}, {"attr_del": 22}, before, told)
+
+
+@row("Cora, attribute and edge deletions, cold", against="before", at_most=1.5)
+def cora_joint() -> Figure:
+    return _joint("cora-gcn-joint-s0", 1.85)
+
+
+@row("Citeseer split 1, attribute and edge deletions, cold", against="before", at_most=1.5)
+def citeseer_joint() -> Figure:
+    return _joint("citeseer-gcn-joint-s1", 0.80)
+
+
+def _cold(size: int) -> tuple[float, float, int, str]:
+    """Processor seconds of building and of solving a synthetic graph, its entries, and what was found."""
+    instance, threat = instances.synthetic(size), ThreatModel(attr_del=size // 100)
+    started = process_time()
+    solver = Session(instance, once=True).solver(threat)
+    built = process_time()
+    found = solver.solve((threat.budgets, None), time_limit=3600)
+    solved = process_time()
+    apart = (float(found.bound) - found.lower) / float(found.bound)
+    told = (
+        f"{found.status}: at most {float(found.bound):,.1f} of {size:,} attacked, {apart:.0e} above a feasible solution"
+    )
+    return built - started, solved - built, int(solver.structure.matrix.nnz), told
+
+
+@row("synthetic graphs, 10,000 to 200,000 nodes: exponent of entries", unit="", against="before", at_most=1.10)
+def growth() -> Figure:
+    sizes = (10_000, 20_000, 50_000, 100_000, 200_000)
+    runs = [[_cold(size) for _ in range(3 if size <= 50_000 else 1)] for size in sizes]
+    built, solved = (np.array([np.median([run[i] for run in some]) for some in runs]) for i in range(2))
+    entries = np.log([some[0][2] for some in runs])
+    build, solve, both = (np.polyfit(entries, np.log(t), 1)[0] for t in (built, solved, built + solved))
+    told = ", ".join(f"{size:,} nodes {a:.2f} + {b:.2f} s" for size, a, b in zip(sizes, built, solved))
+    detail = (
+        f"fit through all; building {build:.2f}, solving {solve:.2f}; {told}; before (905b664, in turns) 5.9 + 10.8 s"
+    )
+    return Figure(float(both), 1.20, f"{detail} at the end")
+
+
+@row("synthetic graph, a million nodes of mean degree 4, 10,000 deletions", at_most=900)
+def million() -> Figure:
+    built, solved, entries, told = _cold(1_000_000)
+    detail = f"building {built:.0f} s, {entries:,} entries, {peak_memory():.1f} GiB of 12; {told}"
+    return Figure(built + solved, None, detail)

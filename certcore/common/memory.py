@@ -7,8 +7,8 @@ from pathlib import Path
 
 from certcore.common.errors import InputError
 
-#: Peak bytes per matrix entry while building and solving a program (measured: 95 to 100 from 50,000 nodes on).
-BYTES_PER_ENTRY = 100
+#: Peak bytes per entry of the fields while building and solving a program, beside the fields (30 at 200,000 nodes).
+BYTES_PER_ENTRY = 35
 GIB = 2**30
 
 

@@ -8,12 +8,15 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.errors import InputError
+from certcore.common.memory import check_memory
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.instance.instance import Instance
 
-#: Largest number of entries of fields, checked before they are built: two hops around a hub may reach every node.
-MAX_ENTRIES = 10**8
+#: Largest number of entries of fields, checked while they are built: two hops around a hub may reach every node.
+MAX_ENTRIES = 5 * 10**8
+#: Products with more terms are made in blocks of rows, which bounds their memory.
+BLOCK_TERMS = 10**7
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,31 +64,31 @@ def hop_fields(graph: Graph, targets: np.ndarray, layers: int, rule: str, *, nee
     inner = sp.csr_array(reach.shape, dtype=np.int32)
     for _ in range(layers):
         inner = reach
-        reach = as_pattern(product_of_patterns(reach, step))
+        reach = product_of_patterns(reach, step)
     if not need_edges:
         return Fields(reach, None)
     receivers = _incidence(graph, both=not graph.directed)
     near, incidence = (inner, receivers) if rule == EdgeField.MESSAGES else (reach, _incidence(graph, both=True))
-    edges = product_of_patterns(near, incidence)
-    return Fields(reach, as_pattern(edges))
+    return Fields(reach, product_of_patterns(near, incidence))
 
 
 def product_of_patterns(fields: sp.csr_array, steps: sp.csr_array) -> sp.csr_array:
-    """The pattern of the product of two patterns, computed in blocks of rows if it may be large."""
+    """The pattern of the product of two patterns, computed in blocks of rows."""
     lengths = np.diff(steps.indptr).astype(np.int64)
     work = np.concatenate([[0], np.cumsum(lengths[fields.indices])])[fields.indptr]  # cumulative, before each row
-    if work[-1] <= MAX_ENTRIES:
-        return fields @ steps
+    if work[-1] <= min(BLOCK_TERMS, MAX_ENTRIES):
+        return as_pattern(fields @ steps)
     parts, entries, start = [], 0, 0
     while start < fields.shape[0]:
-        stop = max(start + 1, int(np.searchsorted(work, work[start] + MAX_ENTRIES // 8, side="right")) - 1)
-        parts.append(fields[start:stop] @ steps)
+        stop = max(start + 1, int(np.searchsorted(work, work[start] + BLOCK_TERMS, side="right")) - 1)
+        parts.append(as_pattern(fields[start:stop] @ steps))
         entries += parts[-1].nnz
         if entries > MAX_ENTRIES:
             raise InputError(
                 f"the receptive fields of the targets have more than {MAX_ENTRIES:,} entries; expected fewer layers, "
                 "fewer targets or a smaller graph"
             )
+        check_memory(entries)
         start = stop
     return sp.csr_array(sp.vstack(parts, format="csr"))
 
@@ -100,10 +103,13 @@ def _incidence(graph: Graph, *, both: bool) -> sp.csr_array:
 
 
 def as_pattern(matrix: sp.csr_array) -> sp.csr_array:
-    """The same non-zero entries with value one and sorted indices."""
+    """The same non-zero entries with value one, in a byte each, and sorted indices.
+
+    Products of two patterns count beyond a byte: one of them must have a wider type. The matrix must not be used after
+    this, because its arrays are.
+    """
     result = sp.csr_array(matrix)
     result.eliminate_zeros()
+    result.data = np.ones(len(result.indices), dtype=np.int8)  # nothing else has to be sorted along
     result.sort_indices()
-    return sp.csr_array(
-        (np.ones(len(result.indices), dtype=np.int32), result.indices, result.indptr), shape=result.shape
-    )
+    return result

@@ -13,7 +13,7 @@ from certcore.common.errors import InputError
 from certcore.common.memory import check_memory
 from certcore.domain.perturbations import ADJ_DEL, TABLE, TYPES, node_types
 from certcore.program.field_capacity import FieldCapacity, attribute_supply, edge_supply
-from certcore.program.groups import LiveFronts, live_fronts, merge_rows, undominated
+from certcore.program.groups import LiveFronts, live_fronts, merge_rows, ranges, undominated
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Attackers, Columns, Flips, Groups, Points, Structure
@@ -89,16 +89,16 @@ class Builder:
         """Merge targets with equal fronts and fields into groups, and list the front points of every group."""
         problem = self.problem
         alive = np.flatnonzero(fronts.alive)
-        nodes, edges = problem.fields.nodes[alive], problem.fields.edges
+        nodes, edges = problem.fields.nodes, problem.fields.edges
         self.attributes = tuple(k for k in self.types if TABLE[k].at_nodes)
-        used = ([nodes] if self.attributes else []) + ([edges[alive]] if edges is not None else [])
-        representative, group = merge_rows(fronts.front_of_target[alive], used)
+        used = ([nodes] if self.attributes else []) + ([edges] if edges is not None else [])
+        representative, group = merge_rows(fronts.front_of_target[alive], used, alive)
         of_target = np.full(len(problem.targets), -1, dtype=np.int64)
         of_target[alive] = group
         count = len(representative)
         weight = np.bincount(group, minlength=count).astype(np.int64)
         self.groups = Groups(of_target, alive[representative] if count else _EMPTY, weight)
-        self.node_field = nodes[representative]
+        self.node_field = nodes[alive[representative]]
         self.edge_field = edges[alive[representative]] if edges is not None else None
         self.unit = problem.fields.unit
 
@@ -218,14 +218,9 @@ class Builder:
         row, count = points.group[need], len(self.groups)
         if self.relaxation.has_indicators:
             inside, row, count = inside[points.group[need]], np.arange(len(need)), len(need)
-        weights = -1 if self.unit == 1 else -inside.data.astype(np.int64)
-        owner = np.repeat(np.arange(count, dtype=np.int32), np.diff(inside.indptr))
-        self.blocks.add(  # in the order of the columns, so that nothing has to be sorted
-            f"field{k}",
-            np.zeros(count),
-            (owner, flips.astype(np.int32)[inside.indices], weights),
-            (row, self.point_columns[need], points.amount[need, k] * self.unit),
-        )
+        amounts = (row, self.point_columns[need], points.amount[need, k] * self.unit)
+        first = int(flips[0]) if len(flips) else 0  # the flips of a type are adjacent
+        self.blocks.add(f"field{k}", np.zeros(count), amounts, negative=(inside, first))
 
     def _choose_rows(self) -> None:
         """Σ_p s_p ≤ 1 for each group; in the paper's form, the indicator of the group ≤ Σ_p s_p."""
@@ -284,20 +279,20 @@ class Builder:
 
 
 class _RowBlocks:
-    """Collects blocks of rows as coordinate triples."""
+    """Collects blocks of rows: entries as coordinate triples, fields as they are."""
 
     def __init__(self) -> None:
         self.count = 0
         self.slices: dict[str, slice] = {}
-        self.parts: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.parts: list[tuple[int, tuple[Entries, ...], tuple[sp.csr_array, int] | None]] = []
         self.rhs: list[np.ndarray] = []
 
-    def add(self, name: str, rhs: np.ndarray, *entries: Entries) -> None:
+    def add(
+        self, name: str, rhs: np.ndarray, *entries: Entries, negative: tuple[sp.csr_array, int] | None = None
+    ) -> None:
+        """Add rows; `negative` are the negative coefficients left of all others, sorted, and their first column."""
         self.slices[name] = slice(self.count, self.count + len(rhs))
-        for rows, columns, values in entries:
-            rows = np.asarray(rows, dtype=np.int32)
-            data = np.broadcast_to(np.asarray(values, dtype=np.int64), rows.shape)
-            self.parts.append((rows + np.int32(self.count), np.asarray(columns, dtype=np.int32), data))
+        self.parts.append((len(rhs), entries, negative))
         self.rhs.append(np.asarray(rhs, dtype=np.int64))
         self.count += len(rhs)
 
@@ -307,10 +302,36 @@ class _RowBlocks:
                 f"the program has {self.count:,} rows and {n_columns:,} columns; expected fewer than 2^31, so give "
                 "fewer targets or fewer types"
             )
-        rows, columns, data = (np.concatenate([part[i] for part in self.parts]) for i in range(3))
-        matrix = sp.csr_array(sp.coo_array((data, (rows, columns)), shape=(self.count, n_columns)))
-        matrix.sort_indices()
-        return matrix, np.concatenate(self.rhs)
+        others = [_from_triples(entries, (count, n_columns)) for count, entries, _ in self.parts]
+        lengths = [np.diff(part.indptr).astype(np.int64) for part in others]
+        for length, (_, _, negative) in zip(lengths, self.parts):
+            if negative is not None:
+                length += np.diff(negative[0].indptr)
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(lengths))])
+        columns, data = np.empty(starts[-1], dtype=np.int32), np.empty(starts[-1], dtype=np.int64)
+        for rows, part, (_, _, negative) in zip(self.slices.values(), others, self.parts):
+            block = slice(starts[rows.start], starts[rows.stop])
+            if negative is None:
+                columns[block], data[block] = part.indices, part.data
+                continue
+            inside, first = negative
+            at_end = np.diff(part.indptr)
+            theirs = ranges(starts[rows.start + 1 : rows.stop + 1] - at_end, at_end)
+            mine = np.ones(block.stop - block.start, dtype=bool)
+            mine[theirs - block.start] = False
+            columns[block][mine] = inside.indices + np.int32(first) if first else inside.indices
+            data[block][mine] = -1 if inside.dtype == np.int8 else -inside.data.astype(np.int64)
+            columns[theirs], data[theirs] = part.indices, part.data
+        self.parts = []
+        return sp.csr_array((data, columns, starts), shape=(self.count, n_columns)), np.concatenate(self.rhs)
+
+
+def _from_triples(entries: tuple[Entries, ...], shape: tuple[int, int]) -> sp.csr_array:
+    rows, columns = (np.concatenate([np.asarray(part[i], dtype=np.int32) for part in entries]) for i in range(2))
+    data = [np.broadcast_to(np.asarray(part[2], dtype=np.int64), np.shape(part[0])) for part in entries]
+    matrix = sp.csr_array(sp.coo_array((np.concatenate(data), (rows, columns)), shape=shape))
+    matrix.sort_indices()
+    return matrix
 
 
 def _entry_positions(matrix: sp.csr_array, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:

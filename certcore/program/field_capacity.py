@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from certcore.common.errors import InputError
 from certcore.domain.perturbations import ADJ_DEL
+from certcore.program.incidence import product
 from certcore.program.problem import Problem
 
 
@@ -39,13 +40,13 @@ class FieldCapacity:
 
 def attribute_supply(psi: sp.csr_array, capacity: np.ndarray, has_sigma: bool, unit: int = 1) -> FieldCapacity:
     """Attribute flips: the weighted sum of the capacities of the nodes in the field."""
-    capacity, weighted = capacity.astype(np.int64), psi.astype(np.int64)
-    if unit > 1 and float((psi.astype(np.float64) @ capacity.astype(np.float64)).max(initial=0.0)) >= 2.0**62:
+    capacity = capacity.astype(np.int64)
+    if unit > 1 and float(product(psi, capacity.astype(np.float64)).max(initial=0.0)) >= 2.0**62:
         raise InputError("weights times flips are too large to be added exactly; expected a smaller field_unit")
-    total = np.asarray(weighted @ capacity)
+    total = product(psi, capacity)
     if not has_sigma:
         return FieldCapacity(total, unit=unit)
-    return _with_sigma(capacity[psi.indices] * weighted.data, psi.indptr, total, unit)
+    return _with_sigma(capacity[psi.indices] * psi.data.astype(np.int64), psi.indptr, total, unit)
 
 
 def edge_supply(problem: Problem, big_psi: sp.csr_array) -> FieldCapacity:

@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.domain.fronts import Fronts
+from certcore.program.incidence import product
 
 #: Number of matrix entries compared at a time; limits memory.
 MARKS = 4_000_000
@@ -48,8 +49,8 @@ def live_fronts(fronts: Fronts, targets: np.ndarray, extent: np.ndarray) -> Live
     return LiveFronts(front_of_target, indptr, points, zero[fronts.front_of_node[targets]])
 
 
-def merge_rows(labels: np.ndarray, rows: list[sp.csr_array]) -> tuple[np.ndarray, np.ndarray]:
-    """Group positions with equal labels and equal rows in every matrix.
+def merge_rows(labels: np.ndarray, rows: list[sp.csr_array], chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Group positions in `chosen`, which names rows of every matrix, by equal labels and equal rows.
 
     Returns the representative position of each group and the group of each position. Rows are hashed first. The members
     of a group are then compared with its representative entry by entry, so a hash collision cannot merge different
@@ -59,7 +60,8 @@ def merge_rows(labels: np.ndarray, rows: list[sp.csr_array]) -> tuple[np.ndarray
     columns = [labels.astype(np.uint64)]
     for matrix in rows:
         salt = rng.integers(0, 2**64, size=(matrix.shape[1] + 1), dtype=np.uint64)
-        columns += [_row_sums(salt, matrix), np.diff(matrix.indptr).astype(np.uint64)]  # hashes weights too
+        lengths = np.diff(matrix.indptr).astype(np.uint64)
+        columns += [_row_sums(salt, matrix)[chosen], lengths[chosen]]  # hashes weights too
     _, first, group = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
     order = np.argsort(first)
@@ -68,7 +70,7 @@ def merge_rows(labels: np.ndarray, rows: list[sp.csr_array]) -> tuple[np.ndarray
     representative, group = first[order], rank[group]
     for matrix in rows:
         others = np.flatnonzero(representative[group] != np.arange(len(group)))
-        extra = others[_differ(matrix, others, representative[group[others]])]
+        extra = others[_differ(matrix, chosen[others], chosen[representative[group[others]]])]
         if len(extra):
             group[extra] = len(representative) + np.arange(len(extra))
             representative = np.concatenate([representative, extra])
@@ -79,8 +81,9 @@ def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
     """Columns of `influence` (groups × sites) not dominated by another allowed column; of equal columns, the first.
 
     A site dominates another if it influences the same groups with at least the same weights, at the same cost, and has
-    a limit that never binds. The adversary never needs a dominated site.
+    a limit that never binds. The adversary never needs a dominated site. Bytes mark a pattern without weights.
     """
+    plain = influence.dtype == np.int8
     by_site = sp.csr_array(influence.T.tocsr())
     by_site.sort_indices()
     sizes = np.diff(by_site.indptr)
@@ -102,7 +105,7 @@ def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
     right = influence.indices[ranges(influence.indptr[smallest], lengths)]
     # A dominating site has a larger total weight, or is the first of two equal sites; sites that are not allowed are
     # last.
-    total = sizes if (by_site.data == 1).all() else np.asarray(by_site.sum(axis=1))
+    total = sizes if plain else np.asarray(by_site.sum(axis=1))
     place = np.empty(len(sizes), dtype=influence.indices.dtype)
     place[np.argsort(np.where(keep, -total.astype(np.int64), 1), kind="stable")] = np.arange(len(sizes))
     larger = place[right] < place[left]
@@ -135,7 +138,7 @@ def _within(by_site: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.nd
     wholes, of = np.unique(right[order], return_inverse=True)
     result = np.zeros(len(left), dtype=bool)
     step = max(1, MARKS // max(width, 1))
-    plain = bool((by_site.data == 1).all())
+    plain = by_site.data.dtype == np.int8
     marked = np.zeros(min(step, len(wholes)) * width, dtype=bool if plain else by_site.data.dtype)
     read = np.concatenate([[0], np.cumsum(sizes[left])])
     for first in range(0, len(wholes), step):
@@ -183,8 +186,7 @@ def ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
 
 
 def _row_sums(salt: np.ndarray, matrix: sp.csr_array) -> np.ndarray:
-    weights = sp.csr_array((matrix.data.astype(np.uint64), matrix.indices, matrix.indptr), shape=matrix.shape)
-    return np.asarray(weights @ salt[: matrix.shape[1]])
+    return product(matrix, salt[: matrix.shape[1]])
 
 
 def _differ(matrix: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.ndarray:

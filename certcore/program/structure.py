@@ -19,7 +19,7 @@ import scipy.sparse as sp
 
 from certcore.domain.perturbations import TABLE, TYPES
 from certcore.program.field_capacity import FieldCapacity
-from certcore.program.incidence import Incidence
+from certcore.program.incidence import Incidence, Transposed
 from certcore.program.relaxation import Relaxation
 
 
@@ -174,11 +174,20 @@ class Structure:
         return row
 
     @cached_property
-    def steady_columns(self) -> sp.csr_array:
+    def steady_columns(self) -> Transposed:
         """The transposed matrix without the attackers' coefficients, which depend on the budgets."""
-        data = self.matrix.data.copy()
-        data[self.attackers.entries] = 0
-        return sp.csr_array(sp.csr_array((data, self.matrix.indices, self.matrix.indptr), self.matrix.shape).T)
+        matrix, rows = self.matrix, slice(0, 0)
+        data = matrix.data
+        if len(self.attackers.entries):
+            data = data.copy()
+            data[self.attackers.entries] = 0
+        indices, starts, incidence = matrix.indices, matrix.indptr, None
+        if self.has_fields and self.types:
+            incidence, rows = self.incidence, self.field_rows
+            first, stop = starts[[rows.start, rows.stop]].tolist()
+            kept = np.concatenate([np.arange(first), self._point_entries, np.arange(stop, len(indices))])
+            data, indices, starts = data[kept], indices[kept], np.searchsorted(kept, starts)
+        return Transposed(sp.csr_array(sp.csr_array((data, indices, starts), matrix.shape).T), incidence, rows)
 
     @cached_property
     def field_rows(self) -> slice:
@@ -190,17 +199,23 @@ class Structure:
         return [self.rows[f"field{k}"].stop - self.rows[f"field{k}"].start for k in self.types]
 
     @cached_property
+    def _point_entries(self) -> np.ndarray:
+        """Positions of those entries of the field rows that belong to points; flips are the first columns."""
+        first, stop = self.matrix.indptr[[self.field_rows.start, self.field_rows.stop]].tolist()
+        return first + np.flatnonzero(self.matrix.indices[first:stop] >= self.columns.flips.stop)
+
+    @cached_property
     def incidence(self) -> Incidence:
         """Field rows × flips."""
         starts = self.matrix.indptr[self.field_rows.start : self.field_rows.stop + 1]
-        columns = self.matrix.indices[starts[0] : starts[-1]]
-        flips = columns < self.columns.flips.stop  # flips are the first columns
-        before = np.concatenate([[0], np.cumsum(flips)])[starts - starts[0]]
-        shape = (len(starts) - 1, self.columns.flips.stop)
-        weights = np.ones(before[-1], dtype=np.int8)
+        flips = np.ones(starts[-1] - starts[0], dtype=bool)
+        flips[self._point_entries - starts[0]] = False
+        before = starts - starts[0] - np.searchsorted(self._point_entries, starts)
+        columns = self.matrix.indices[starts[0] : starts[-1]][flips]
+        weights = np.ones(len(columns), dtype=np.int8)
         if self.unit > 1:
             weights = -self.matrix.data[starts[0] : starts[-1]][flips]
-        return Incidence(sp.csr_array((weights, columns[flips], before), shape=shape))
+        return Incidence(sp.csr_array((weights, columns, before), shape=(len(starts) - 1, self.columns.flips.stop)))
 
     @cached_property
     def needs(self) -> np.ndarray:
@@ -232,7 +247,7 @@ class Structure:
     @cached_property
     def largest_coefficient(self) -> float:
         """The largest absolute value in `steady_columns`, at least 1."""
-        return float(np.abs(self.steady_columns.data).max(initial=1))
+        return self.steady_columns.largest
 
     def open_points(self, amounts: np.ndarray, sigma: int | None) -> np.ndarray:
         """Points within the budgets and, except in the paper's form, within the field capacity."""

@@ -77,8 +77,10 @@ class Shape:
         block, cost = np.searchsorted(np.array(s.types), s.flips.kind), s.flips.cost.astype(np.float64)
         attackers = s.has_sigma and s.attackers.touch is not None
         if attackers:
+            assert s.attackers.touch is not None
             count = len(s.attackers.nodes)
-            incidence = Incidence(sp.csr_array(sp.block_diag([incidence.pattern, s.attackers.touch], format="csr")))
+            touch = s.attackers.touch.astype(incidence.pattern.dtype)
+            incidence = Incidence(sp.csr_array(sp.block_diag([incidence.pattern, touch], format="csr")))
             block = np.concatenate([block, np.full(count, len(s.types))])
             cost = np.concatenate([cost, np.ones(count)])
             amount = np.concatenate([amount, np.ones((len(s.points), 1))], axis=1)

@@ -79,6 +79,8 @@ class Large:
         self._simple = len(structure.types) == 1 and not structure.has_sigma
         many = structure.matrix.nnz > LARGE.many_entries and not structure.has_sigma
         self._far = LARGE.far if self._simple else LARGE.far_many if many else LARGE.far_types
+        several = len(structure.types) > 1 and not structure.has_sigma
+        self._handover = LARGE.handover_types if several else LARGE.handover
         self._models: list[RestrictedMaster] = []
         """Restricted masters, most recently used last."""
 
@@ -147,7 +149,7 @@ class Large:
         x, y = np.zeros(s.columns.count), np.zeros(s.matrix.shape[0])
         if self._first_order is not None:
             found = self._first_order.run(
-                Limits.of(program, self._hull), gap=LARGE.handover, seconds=deadline - time.perf_counter(),
+                Limits.of(program, self._hull), gap=self._handover, seconds=deadline - time.perf_counter(),
                 cancel=cancel, report=lambda found: self._tell(program, outcome, found),
             )  # fmt: skip
             self._tell(program, outcome, found)

@@ -98,7 +98,7 @@ class RestrictedMaster:
         if flips is not None and len(flips):
             flips = np.unique(flips)
             new.append(flips[~self.has(flips)])
-            limits = np.unique(_indices(s.steady_columns, new[-1]))
+            limits = np.unique(_indices(s.steady_columns.others, new[-1]))
             limits = limits[s.row_group[limits] < 0]
             rows.append(limits)
             if s.has_sigma:
@@ -290,7 +290,7 @@ class RestrictedMaster:
         s = self.structure
         inside = columns[columns < s.columns.count]
         place = self._row_place
-        parts = [_taken(s.steady_columns, inside, place[: s.matrix.shape[0]], len(self._rows))]
+        parts = [_renumbered(s.steady_columns.of(inside), place[: s.matrix.shape[0]], len(self._rows))]
         if len(inside) < len(columns):
             further = len(columns) - len(inside)
             parts.append(sp.csr_array((further, len(self._rows)), dtype=np.int64))
@@ -381,9 +381,13 @@ def _indices(matrix: sp.csr_array, rows: np.ndarray) -> np.ndarray:
 
 
 def _taken(matrix: sp.csr_array, rows: np.ndarray, place: np.ndarray, width: int) -> sp.csr_array:
-    """Rows of a matrix with columns renumbered by `place`; columns without a new number are dropped."""
-    part = matrix[rows]
+    """Rows of a matrix, renumbered."""
+    return _renumbered(matrix[rows], place, width)
+
+
+def _renumbered(part: sp.csr_array, place: np.ndarray, width: int) -> sp.csr_array:
+    """A matrix with columns renumbered by `place`; columns without a new number are dropped."""
     column = place[part.indices]
     keep = (column >= 0) & (part.data != 0)
     before = np.concatenate([[0], np.cumsum(keep)])
-    return sp.csr_array((part.data[keep], column[keep], before[part.indptr]), shape=(len(rows), width))
+    return sp.csr_array((part.data[keep], column[keep], before[part.indptr]), shape=(part.shape[0], width))

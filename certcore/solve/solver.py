@@ -19,7 +19,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.common.products import dot
-from certcore.domain.perturbations import ADJ_ADD, ATTR_ADD, ATTR_DEL, INJECT
+from certcore.domain.perturbations import ADJ_ADD, INJECT
 from certcore.program.ballots import BallotsStructure
 from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts, Rows, violated
@@ -95,7 +95,7 @@ class Solver:
         self.structure: Structure = build_structure(problem, relaxation, extent)
         self._factory = factory
         self._lock = threading.RLock()
-        self._large = large_solver(self.structure) if is_large(self.structure) else None
+        self._large = large_solver(self.structure) if is_large(self.structure, once=extent is None) else None
         self._model: HighsModel | None = None
         self._cuts = Cuts.none()
         self._cut_rows: Rows | None = None
@@ -421,14 +421,15 @@ class Solver:
             self._bases.pop(_crowded([entry[0] for entry in self._bases]))
 
 
-def is_large(structure: Structure) -> bool:
-    """Whether the method for large programs is faster (thresholds were measured)."""
+def is_large(structure: Structure, *, once: bool) -> bool:
+    """Whether the method for large programs is faster (thresholds were measured); `once`: for one budget point."""
     if isinstance(structure, BallotsStructure):
         return len(structure.groups) > SOLVER.large_ballots
-    entries, both = structure.matrix.nnz, structure.types == (ATTR_ADD, ATTR_DEL)
-    many = structure.has_sigma and entries > SOLVER.large_entries_with_sigma
-    if both and not structure.has_sigma and not structure.relaxation.has_indicators:
-        many = entries > SOLVER.large_entries_of_attributes
+    entries, many = structure.matrix.nnz, False
+    if structure.has_sigma:
+        many = entries > SOLVER.large_entries_with_sigma
+    elif not structure.relaxation.has_indicators and (once or len(structure.types) > 1):
+        many = entries > SOLVER.large_entries
     return many or len(structure.groups) > SOLVER.large_groups
 
 

@@ -46,10 +46,12 @@ class SolverTuning:
     large_ballots: int = 3_000
     #: Programs with σ and more entries than this use a restricted master (measured break-even, 9aa235a).
     large_entries_with_sigma: int = 1_000_000
-    #: Programs with attribute additions and deletions and more entries than this use a restricted master. At 235,000
-    #: entries (Cora-ML) the first cell takes a quarter of the time and a step half; at 61,000 (Citeseer) a step takes
-    #: the same time.
-    large_entries_of_attributes: int = 150_000
+    #: Programs with several types and more entries than this use a restricted master, and so do those of one type that
+    #: are solved at one budget point only; whole curves of one type are faster from basis to basis. Cold, in processor
+    #: seconds: Cora joint, 21 attribute and 8 edge deletions (448,000 entries) 1.8 with the whole program, 0.28 with a
+    #: restricted master; Citeseer, 8 additions and 21 deletions (61,000) 0.34 and 0.08; Cora-ML, 50 edge deletions
+    #: (1.3 million) 1.1 and 0.23. Steps take the same time or less, curves of two types 0.87 to 1.25 of the time.
+    large_entries: int = 50_000
 
 
 @dataclass(frozen=True)
@@ -86,8 +88,12 @@ class LargeTuning:
     close_real: float = 1e-5
     #: Reduced costs and gaps below this are rounding errors [bf8868e].
     rounding: float = 1e-9
-    #: Relative gap at which the first-order method hands over to the restricted master [12b0a5c].
+    #: Relative gap at which the first-order method hands over to the restricted master; one type, or σ [12b0a5c].
     handover: float = 0.03
+    #: `handover` with several types, where the first-order method is slower and the simplex method is not. Cora joint
+    #: (21 attribute, 8 edge deletions) takes 1.19, 0.33, 0.25 and 0.33 s with 0.03, 0.1, 0.2 and 0.4; PubMed (8, 21)
+    #: 2.3, 1.4, 1.5 and 1.7 s. One type on 50,000 synthetic nodes: 1.0, 1.7, 3.1 and 2.6 s.
+    handover_types: float = 0.15
     #: Maximum number of stored restricted masters; each stays at its last budgets, and the nearest is moved [60aa960].
     max_models: int = 6
     #: Beyond this distance (`budget_distance`) a new restricted master is faster than moving one; one type [12b0a5c].

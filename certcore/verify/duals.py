@@ -65,7 +65,7 @@ class IntegerDuals:
         if float(y.astype(np.float64).sum()) * s.largest_coefficient + objective >= _SAFE:
             if (y >= 1 << 52).any():
                 return None
-            bound = float((abs(columns) @ y[:n_rows].astype(np.float64)).max(initial=0.0))
+            bound = float(columns.absolute(y[:n_rows].astype(np.float64)).max(initial=0.0))
             if rows is not None:
                 bound += float((abs(rows.matrix).T @ y[n_rows:].astype(np.float64)).max(initial=0.0))
             if bound + objective >= _SAFE:

@@ -129,5 +129,15 @@ def test_a_collision_of_hashes_merges_nothing_that_differs(monkeypatch: pytest.M
     for collide in (False, True):
         if collide:
             monkeypatch.setattr("certcore.program.groups._row_sums", lambda salt, matrix: np.zeros(60, dtype=np.uint64))
-        representative, group = merge_rows(labels, rows)
+        representative, group = merge_rows(labels, rows, np.arange(60))
         assert np.array_equal(whole[representative[group]], whole)
+
+
+def test_as_many_paths_as_a_byte_holds_are_not_none() -> None:
+    """Two nodes joined by 256 paths are in each other's fields, although patterns have a byte an entry."""
+    middle = np.arange(2, 258)
+    edges = np.concatenate([np.stack([np.full(256, end), middle], axis=1) for end in (0, 1)])
+    field = hop_fields(Graph.from_edges(258, edges, n_attrs=1), np.array([0]), 2, "degrees")
+    assert field.nodes.nnz == 258
+    assert field.edges is not None
+    assert field.edges.nnz == len(edges)

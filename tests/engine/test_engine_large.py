@@ -59,7 +59,7 @@ def check_between(session: Session, threat: ThreatModel, *, attack: bool = True)
     """Replayed attack ≤ bound = what its dual values prove over all columns ≤ feasible solution + stated gap."""
     found = session.certify(threat, attack=attack)
     solver = session.solver(threat)
-    assert is_large(solver.structure)
+    assert is_large(solver.structure, once=False)
     point = (threat.budgets, threat.sigma)
     program = solver.program(point)
     if attack:
@@ -231,12 +231,45 @@ def test_multipliers_that_prove_less_do_not_replace_better_ones() -> None:
 
 
 def test_the_machine_is_chosen_by_measured_size(pubmed: Instance, synthetic: Instance) -> None:
-    """PubMed goes by way of a restricted master, Citeseer as a whole, whatever number of rows it has."""
-    citeseer = load_instance(ROOT / "precomputed" / "citeseer-gcn-attr-s0.npz")
-    for instance, large in ((pubmed, True), (synthetic, True), (citeseer, False)):
-        solver = Session(instance).solver(ThreatModel(attr_del=5))
-        assert is_large(solver.structure) is large
+    """One type: PubMed by way of a restricted master, Citeseer as a whole. Two types or one budget: by its entries."""
+    citeseer, adj, joint = (
+        load_instance(ROOT / "precomputed" / f"citeseer-gcn-{kind}-s0.npz") for kind in ("attr", "adj", "joint")
+    )
+    both = ThreatModel(attr_del=5, adj_del=5)
+    for instance, threat, once, large in (
+        (pubmed, ThreatModel(attr_del=5), False, True),
+        (synthetic, ThreatModel(attr_del=5), False, True),
+        (citeseer, ThreatModel(attr_del=5), False, False),
+        (adj, ThreatModel(adj_del=5), False, False),
+        (adj, ThreatModel(adj_del=5), True, True),
+        (joint, both, False, True),
+    ):
+        solver = Session(instance, once=once).solver(threat)
+        assert is_large(solver.structure, once=once) is large
         assert isinstance(solver._large, Large) is large
+
+
+def test_the_product_with_columns_is_that_of_the_whole_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns are a pattern beside a small matrix: products in whole numbers, sizes and parts are the same."""
+    monkeypatch.setattr("certcore.program.incidence.BLOCK", 5000)
+    rng, joint = np.random.default_rng(0), load_instance(ROOT / "precomputed" / "citeseer-gcn-joint-s0.npz")
+    for options in ({}, {"sigma": 3}, {"local_adj_del": 1}):
+        s = Session(joint).solver(ThreatModel(attr_del=5, adj_del=3, **options)).structure
+        whole = s.matrix.copy()
+        whole.data[s.attackers.entries] = 0
+        y = rng.integers(0, 2**40, whole.shape[0])
+        assert np.array_equal(s.steady_columns @ y, whole.T @ y)
+        assert np.array_equal(s.steady_columns.absolute(y), abs(whole).T @ y)
+        assert s.largest_coefficient == np.abs(whole.data).max()
+        chosen = rng.permutation(whole.shape[1])[:500]
+        assert (s.steady_columns.of(chosen) != whole.T.tocsr()[chosen]).nnz == 0
+        rows = np.sort(rng.permutation(s.incidence.shape[0])[:700])
+        values, some = np.zeros(s.incidence.shape[0]), rng.integers(0, 99, len(rows)).astype(float)
+        values[rows] = some
+        assert np.array_equal(s.incidence.reach(values), s.incidence.reach_from(rows, some))
+        flips = rng.integers(0, 3, len(s.flips)).astype(float)
+        used = np.flatnonzero(flips)
+        assert np.array_equal(s.incidence.into(flips), s.incidence.into_from(used, flips[used]))
 
 
 LIMITED = """
@@ -246,7 +279,7 @@ from certcore.sweep import Session
 instance = load_instance(sys.argv[1])
 import certcore.solve.solver
 size = next(int(l.split()[1]) for l in open("/proc/self/status") if l.startswith("VmSize")) * 1024
-resource.setrlimit(resource.RLIMIT_AS, (size + (150 << 20),) * 2)
+resource.setrlimit(resource.RLIMIT_AS, (size + (60 << 20),) * 2)
 try:
     Session(instance).certify(ThreatModel(attr_add=1, attr_del=1), attack=False)
 except InputError as error:
@@ -255,9 +288,9 @@ except InputError as error:
 
 
 def test_what_does_not_fit_is_refused_with_the_figure(pubmed: Instance) -> None:
-    """In a process that may take 150 MiB more, PubMed with two types is refused before it is built."""
+    """In a process that may take 60 MiB more, PubMed with two types is refused before it is built."""
     path = ROOT / "precomputed" / "pubmed-gcn-attr-s0.npz"
     run = subprocess.run(
         [sys.executable, "-c", LIMITED, str(path)], capture_output=True, text=True, timeout=120, check=True, cwd=ROOT
     )
-    assert "needs about 0.2 GiB of memory; 0." in run.stdout
+    assert "needs about 0.1 GiB of memory; 0." in run.stdout

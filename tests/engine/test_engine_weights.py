@@ -128,7 +128,7 @@ def test_both_checkers_know_weights() -> None:
 
 def test_the_machine_for_large_programs_reads_weights(monkeypatch: pytest.MonkeyPatch) -> None:
     before = [certify(case(number).instance, case(number).threat, attack=False).bound for number in range(30)]
-    monkeypatch.setattr(solver, "is_large", lambda structure: structure.has_fields and len(structure.groups) > 0)
+    monkeypatch.setattr(solver, "is_large", lambda structure, once: structure.has_fields and len(structure.groups) > 0)
     large = 0
     for number, bound in enumerate(before):
         asked = case(number)
@@ -186,7 +186,9 @@ def _domination(patch: pytest.MonkeyPatch) -> None:
 
 def _merging(patch: pytest.MonkeyPatch) -> None:
     right = groups.merge_rows
-    patch.setattr(builder, "merge_rows", lambda labels, rows: right(labels, [_pattern(row) for row in rows]))
+    patch.setattr(
+        builder, "merge_rows", lambda labels, rows, chosen: right(labels, [_pattern(row) for row in rows], chosen)
+    )
 
 
 def _capacity(patch: pytest.MonkeyPatch) -> None:

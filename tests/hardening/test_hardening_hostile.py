@@ -120,6 +120,7 @@ def test_hubs_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
         certify(instance, ThreatModel(attr_add=2))
     # What fits is the same, also where it is put together from parts.
     monkeypatch.setattr("certcore.instance.fields.MAX_ENTRIES", n * n)
+    monkeypatch.setattr("certcore.instance.fields.BLOCK_TERMS", n * n // 8)
     parts = fields.hop_fields(graph, np.arange(n), 2, "degrees")
     for mine, other in ((parts.nodes, whole.nodes), (parts.edges, whole.edges)):
         assert mine is not None

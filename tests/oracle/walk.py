@@ -68,7 +68,7 @@ def large_path(forced: bool) -> Iterator[None]:
     """Every program with something to decide goes to the machine for large ones."""
     usual = solver.is_large
 
-    def always(structure: Structure) -> bool:
+    def always(structure: Structure, *, once: bool) -> bool:
         return len(structure.groups) > 0
 
     solver.is_large = always if forced else usual

@@ -164,7 +164,7 @@ def test_cancelled_requests_return_at_once() -> None:
         if found.status is Status.OPTIMAL:
             continue
         assert found.status is Status.INTERRUPTED
-        assert found.certified == found.naive_certified
+        assert found.certified >= found.naive_certified
         delays.append(returned - moment[0])
     assert delays
     # The least of a few: on a busy machine a thread may have to wait for its turn.

@@ -141,6 +141,17 @@ class Cells:
             result.append(closed)
         return tuple(result)
 
+    def open_at(self, cell: tuple[int, ...]) -> np.ndarray:
+        """The reachable points at a cell of a separable sweep; few cells differ in them, so they are kept."""
+        key = tuple(min(i, int(start.max(initial=0))) for i, start in zip(cell, self.first_open))
+        if key not in self._known_open:
+            self._known_open[key] = self.program(key).open
+        return self._known_open[key]
+
+    @cached_property
+    def _known_open(self) -> dict[tuple[int, ...], np.ndarray]:
+        return {}
+
     def sums(self, worth: np.ndarray) -> np.ndarray:
         """Σ over the reachable points at each cell, in floating point."""
         table = np.zeros(self.shape)

@@ -66,9 +66,8 @@ class HighsModel:
         # with Dantzig's rule; 50 edge deletions: 0.13 and 0.05 s. Warm starts take a quarter longer with that rule, and
         # ballots are slower in any case (0.3 → 0.8 s).
         self._quick_cold = self._cold = not integer and program.structure.has_fields
-        if self._quick_cold:
-            if np.abs(matrix.data).max(initial=0) <= SMALL_COEFFICIENT:
-                self._h.setOptionValue("simplex_scale_strategy", 0)
+        if self._quick_cold and np.abs(matrix.data).max(initial=0) <= SMALL_COEFFICIENT:
+            self._h.setOptionValue("simplex_scale_strategy", 0)
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
         lp.col_cost_ = -program.objective.astype(np.float64)

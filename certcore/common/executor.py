@@ -54,9 +54,20 @@ def _leave_with(parent: multiprocessing.process.BaseProcess) -> None:
     os._exit(1)
 
 
+_kept: dict[int, ProcessPoolExecutor] = {}
+"""Pools that stay for the next sweep, by their number of workers."""
+_keeping = threading.Lock()
+
+
 @contextlib.contextmanager
-def open_executor(jobs: int | None = None, scheduler: str | None = None) -> Iterator[tuple[Executor, int]]:
-    """An executor and its number of workers: local processes, or the Dask cluster at `scheduler`."""
+def open_executor(
+    jobs: int | None = None, scheduler: str | None = None, *, keep: bool = False
+) -> Iterator[tuple[Executor, int]]:
+    """An executor and its number of workers: local processes, or the Dask cluster at `scheduler`.
+
+    With `keep`, the processes stay for the next request of as many: their start takes longer than a small sweep, and
+    they know programs and bases.
+    """
     if scheduler:
         with _dask(scheduler) as opened:
             yield opened
@@ -67,13 +78,24 @@ def open_executor(jobs: int | None = None, scheduler: str | None = None) -> Iter
     if workers == 1:
         yield SerialExecutor(), 1
         return
-    # Spawned, not forked: a fork of a process that has used OpenMP or Numba threads may hang.
-    context = multiprocessing.get_context("spawn")
-    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker)
+    with _keeping:
+        pool = _kept.pop(workers, None) or _spawned(workers)
     try:
         yield pool, workers
-    finally:
+    except BaseException:
         pool.shutdown(wait=True, cancel_futures=True)
+        raise
+    with _keeping:
+        if keep and workers not in _kept:
+            _kept[workers] = pool
+            return
+    pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _spawned(workers: int) -> ProcessPoolExecutor:
+    # Spawned, not forked: a fork of a process that has used OpenMP or Numba threads may hang.
+    context = multiprocessing.get_context("spawn")
+    return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker)
 
 
 @contextlib.contextmanager
@@ -117,13 +139,14 @@ def run_tasks(
                 return
             done, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in done:
-                yield running.pop(future), _result(future)
+                yield running.pop(future), result_of(future)
     finally:
         for future in running:
             future.cancel()
 
 
-def _result(future: Future[T]) -> T:
+def result_of(future: Future[T]) -> T:
+    """The result of a task, with a clear error if its worker died."""
     try:
         return future.result()
     except BrokenProcessPool as error:

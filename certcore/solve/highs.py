@@ -37,6 +37,10 @@ class Solution:
 
 #: Beyond this the default tolerance of 1e-6 on whole numbers is no less than one unit of a weight.
 LARGE_COEFFICIENT = 10**4
+#: Programs whose coefficients are at most this need no scaling.
+SMALL_COEFFICIENT = 64
+#: Rules of the dual simplex method for the row that leaves the basis.
+DANTZIG, CHOOSE = 0, -1
 
 
 class HighsModel:
@@ -58,8 +62,12 @@ class HighsModel:
         self._row_place = np.full(self._n_rows, -1)
         self._row_place[self._kept] = np.arange(len(self._kept))
         matrix = sp.csr_array(program.matrix[self._kept])
-        if len(program.structure.types) == 1 and np.abs(matrix.data).max(initial=0) <= 64:
-            self._h.setOptionValue("simplex_scale_strategy", 0)  # small integer coefficients need no scaling
+        # Citeseer (split 1), 8 additions and 21 deletions, cold: 1.23 s with the defaults, 0.16 s without scaling and
+        # with Dantzig's rule; 50 edge deletions: 0.13 and 0.05 s. Warm starts take a quarter longer with that rule, and
+        # ballots are slower in any case (0.3 → 0.8 s).
+        self._quick_cold = self._cold = not integer and program.structure.has_fields
+        if self._quick_cold and np.abs(matrix.data).max(initial=0) <= SMALL_COEFFICIENT:
+            self._h.setOptionValue("simplex_scale_strategy", 0)
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
         lp.col_cost_ = -program.objective.astype(np.float64)
@@ -104,10 +112,12 @@ class HighsModel:
     def set_basis(self, basis: Any) -> None:
         """Start the next solve from this basis of the model."""
         self._h.setBasis(basis)
+        self._cold = False
 
     def clear(self) -> None:
-        """Forget basis and solution: the next solve starts cold, with presolve."""
+        """Forget basis and solution: the next solve starts cold."""
         self._h.clearSolver()
+        self._cold = self._quick_cold
 
     def solve(
         self, *, time_limit: float, cancel: threading.Event | None = None, method: Method = Method.SIMPLEX
@@ -117,13 +127,15 @@ class HighsModel:
         if cancel is not None and cancel.is_set():
             return Solution(Status.INTERRUPTED, None, None, float("nan"), float("nan"), 0.0, 0)
         h = self._h
+        h.setOptionValue("simplex_dual_edge_weight_strategy", DANTZIG if self._cold else CHOOSE)
+        h.setOptionValue("presolve", "off" if self._quick_cold and method is Method.SIMPLEX else "choose")
         status = run(h, time_limit=time_limit, cancel=cancel, method=method)
         solution, info = h.getSolution(), h.getInfo()
         x = np.array(solution.col_value) if solution.value_valid else None
         y = self._row_duals(solution.row_dual) if solution.dual_valid and not self._integer else None
         limit = -info.mip_dual_bound if self._integer else float("nan")
         basis = None if self._integer else h.getBasis()
-        return Solution(
+        result = Solution(
             status=status,
             x=x,
             duals=y,
@@ -133,6 +145,10 @@ class HighsModel:
             iterations=int(info.simplex_iteration_count + info.ipm_iteration_count),
             basis=basis if basis is not None and basis.valid else None,
         )
+        if self._cold and result.basis is not None:
+            h.clearSolver()  # otherwise HiGHS would keep to the rule
+            self.set_basis(result.basis)
+        return result
 
     def _row_duals(self, row_dual: Any) -> np.ndarray:
         """Dual values of all rows of the program, then of the cuts; 0 for rows that were not given to the solver."""

@@ -31,8 +31,10 @@ class SolverTuning:
     max_rounds: int = 60
     #: Feasibility tolerance relative to the right-hand side, somewhat above that of the solvers [895b152].
     tolerance: float = 1e-5
-    #: With more entries than this and several types, a cold start uses interior point (but see `dense_row`) [35f1ea8].
-    ipm_entries: int = 60_000
+    #: With more entries than this and several types, a cold start uses interior point (but see `dense_row`). With the
+    #: options of `highs.py`, simplex takes 0.19 instead of 0.33 s at 60,000 entries, 1.2 instead of 1.5 s at 262,000
+    #: (Citeseer), and 0.9 to 1.9 instead of 1.8 s at 448,000 (Cora joint).
+    ipm_entries: int = 500_000
     #: With more entries per row than this, `ipm_entries` is ignored and simplex is used: long rows (fields of edges)
     #: are slower with interior point (cold edge certificates became three times faster, 0317df6).
     dense_row: int = 100

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from certcore.domain.perturbations import TABLE, TYPES
 from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
 from certcore.program.problem import Problem, whole_graph
 from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
@@ -68,6 +69,17 @@ class CellSolver:
     def _largest(self) -> Problem | None:
         local = any(axis.is_local for axis in self.spec.axes)
         return None if local else Problem(self.session.instance, self.spec.largest)
+
+
+_worker: tuple[str, Session] | None = None
+
+
+def worker_cells(instance: Instance, spec: SweepSpec) -> CellSolver:
+    """The solver of cells in a worker, which keeps its session for the next request about the same instance."""
+    global _worker
+    if _worker is None or _worker[0] != instance.digest:
+        _worker = (instance.digest, Session(instance))
+    return CellSolver(_worker[1], spec)
 
 
 def enter(grid: Grid, cell: Cell, solved: Solved | None) -> None:

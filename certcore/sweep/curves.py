@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -163,7 +164,9 @@ class _CurveWork:
 
     def _together(self) -> LineOfBounds:
         """All values on one structure; values with whole-graph fields need no program."""
-        head = [value for value in self.values if not whole_graph(self.session.instance, self._threat(value))]
+        # Budgets ascend, so the values with whole-graph fields come last.
+        count = bisect_left(self.values, True, key=lambda v: whole_graph(self.session.instance, self._threat(v)))
+        head = self.values[:count]
         line = self._on_one_structure(head) if head else LineOfBounds()
         largest = Problem(self.session.instance, self._threat(self.values[-1]))
         for value in self.values[len(head) :]:

@@ -24,14 +24,15 @@ from certcore.sweep.counts import monotone
 from certcore.sweep.line import ROUNDING
 from certcore.verify.bound import SCALE
 from certcore.verify.cells import Cells
+from certcore.verify.duals import IntegerDuals
 
 Cell = tuple[int, ...]
 #: Stands for −∞: value of a solution at cells where it is not feasible.
 NOWHERE = -1e18
 #: NEAREST: number of solutions combined with each other at a cell.
 #: LOOKS: number of combinations between them that are re-optimised.
-#: SAME: distance of two cells that counts as none.
-NEAREST, LOOKS, SAME = 8, 2, 0.01
+#: SAME: distance of two cells, in targets, that counts as none.
+NEAREST, LOOKS, SAME = 12, 2, 1.0
 #: Instead of a cell one up to STEPS larger is solved if its gap is at least KEEP times as wide.
 STEPS, KEEP = 2, 0.6
 #: Rows that limit flips beside the global budgets.
@@ -53,6 +54,8 @@ class _Solution:
     """For each type in play, the largest factor on its flips that no limit but the global budget forbids."""
     near: np.ndarray | float
     """Sum of the attackers that reach each group, an upper bound on its broken fraction."""
+    prices: np.ndarray
+    """Targets that one more unit of each axis would break, from the dual values."""
 
 
 class _Pairs:
@@ -100,7 +103,7 @@ class Gaps:
             self._bound(on.plain())
             self.lower[...] = on.structure.constant
             nothing = np.zeros(on.structure.columns.count)
-            self._mix(self._solution(np.zeros(len(values)), nothing, float(on.structure.constant)))
+            self._mix(self._solution(np.zeros(len(values)), nothing, float(on.structure.constant), None))
 
     @property
     def counts(self) -> np.ndarray:
@@ -127,7 +130,7 @@ class Gaps:
         self.learn(cell, answer.bound, answer.lower)
         if answer.x is not None and answer.status.is_final:
             at = np.array([axis.ravel()[i] for axis, i in zip(self.axes, cell)])
-            self._mix(self._solution(at, answer.x, answer.lower))
+            self._mix(self._solution(at, answer.x, answer.lower, answer.duals))
 
     def widest(self, tolerance: int, done: np.ndarray) -> Cell | None:
         """The cell with the widest gap above the tolerance, after re-optimising its estimate; None if none."""
@@ -172,7 +175,7 @@ class Gaps:
 
     # Convex combinations of two solutions.
 
-    def _solution(self, at: np.ndarray, x: np.ndarray, value: float) -> _Solution:
+    def _solution(self, at: np.ndarray, x: np.ndarray, value: float, duals: IntegerDuals | None) -> _Solution:
         assert self.on is not None
         s, on = self.on.structure, self.on
         near: np.ndarray | float = math.inf
@@ -193,7 +196,11 @@ class Gaps:
             least = np.array([self._needs(kind, int(v)) for kind, v in zip(on.kinds, at)])
         for axis, needed in zip(self.axes, least):
             broken = np.where(axis >= needed, broken, NOWHERE)
-        return _Solution(at, broken, points, fields, scalable, near)
+        prices = np.ones(len(at))
+        if duals is not None:
+            rows = [s.rows["sigma"].start if kind is None else s.global_row[kind] for kind in on.kinds]
+            prices = duals.y[rows] / SCALE
+        return _Solution(at, broken, points, fields, scalable, near, prices)
 
     def _scalable(self, flips: np.ndarray) -> np.ndarray:
         assert self.on is not None
@@ -239,7 +246,9 @@ class Gaps:
         to = np.array([axis.ravel()[i] for axis, i in zip(self.axes, cell)])
         at = np.array([solution.at for solution in self._solutions])
         broken = np.array([solution.broken[cell] for solution in self._solutions])
-        far = np.where(broken > 0, np.abs(np.log1p(at) - np.log1p(to)).sum(axis=1), np.inf)
+        prices = np.array([solution.prices for solution in self._solutions])
+        far = np.where(broken > 0, (np.abs(at - to) * prices).sum(axis=1), np.inf)
+        far[0] = np.inf  # the solution without flips
         near = [int(i) for i in np.argsort(far, kind="stable")[:NEAREST] if np.isfinite(far[i])]
         several = np.array(list(combinations(near, len(to) + 1)), dtype=np.int64).reshape(-1, len(to) + 1)
         corners = np.concatenate([at[several], np.ones((*several.shape, 1))], axis=2).transpose(0, 2, 1)
@@ -281,7 +290,7 @@ class Gaps:
         """
         s = on.structure
         parts = [(self._solutions[number], share) for number, share in shares.items()]
-        open_ = on.program(cell).open
+        open_ = on.open_at(cell)
         flips = np.sum([share * part.fields for part, share in parts], axis=0)[s.field_of_point]
         scale = self._scale(cell, parts)
         flips = flips * scale

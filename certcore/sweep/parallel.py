@@ -74,7 +74,8 @@ def run_many(
     A cancelled run returns the complete results.
     """
     found: dict[int, Curve | Surface] = {}
-    with open_executor(min(jobs, max(len(tasks), 1)) if jobs else jobs, scheduler) as (executor, workers):
+    several = min(jobs, max(len(tasks), 1)) if jobs else jobs
+    with open_executor(several, scheduler, keep=True) as (executor, workers):
         for (number, _), result in run_tasks(executor, workers, _run_task, enumerate(tasks)):
             check(result)  # results of other processes have not been compared with the attacks known here
             found[number] = result

@@ -141,6 +141,17 @@ class Cells:
             result.append(closed)
         return tuple(result)
 
+    def open_at(self, cell: tuple[int, ...]) -> np.ndarray:
+        """The reachable points at a cell of a separable sweep; few cells differ in them, so they are kept."""
+        key = tuple(min(i, int(start.max(initial=0))) for i, start in zip(cell, self.first_open))
+        if key not in self._known_open:
+            self._known_open[key] = self.program(key).open
+        return self._known_open[key]
+
+    @cached_property
+    def _known_open(self) -> dict[tuple[int, ...], np.ndarray]:
+        return {}
+
     def sums(self, worth: np.ndarray) -> np.ndarray:
         """Σ over the reachable points at each cell, in floating point."""
         table = np.zeros(self.shape)
@@ -152,22 +163,26 @@ class Cells:
     def _worst(self, worth: np.ndarray, indicators: np.ndarray | None = None) -> np.ndarray:
         """Σ over groups of the largest value among their reachable points, at each cell.
 
-        In the paper's form it is added to the reduced cost of the group's indicator, if any point is reachable.
+        In the paper's form it is added to the reduced cost of the group's indicator, if any point is reachable. Only
+        values at which a point becomes reachable are computed: beyond the largest need nothing changes.
         """
         group = self.structure.points.group[self.ever_open]
         counts = np.flatnonzero(worth > 0) if indicators is None else np.arange(len(worth))
-        group, worth, first = group[counts], worth[counts], [start[counts] for start in self.first_open]
-        total = np.zeros(self.shape, dtype=np.int64)
+        group, worth = group[counts], worth[counts]
+        starts = [np.union1d(start[counts], 0) for start in self.first_open]
+        first = [np.searchsorted(own, start[counts]) for own, start in zip(starts, self.first_open)]
+        total = np.zeros([len(own) for own in starts], dtype=np.int64)
         present, column = np.unique(group, return_inverse=True)
         step = max(1, ROOM // max(total.size, 1))
         for start in range(0, len(present), step):
             here = np.flatnonzero((column >= start) & (column < start + step))
-            table = np.full((*self.shape, min(step, len(present) - start)), -1, dtype=np.int64)
+            table = np.full((*total.shape, min(step, len(present) - start)), -1, dtype=np.int64)
             np.maximum.at(table, (*(f[here] for f in first), column[here] - start), worth[here])
-            for axis in range(len(self.shape)):
+            for axis in range(total.ndim):
                 np.maximum.accumulate(table, axis=axis, out=table)
             if indicators is not None:
                 charged = np.maximum(indicators[present[start : start + step]] + table, 0)
                 table = np.where(table >= 0, charged, 0)
             total += np.maximum(table, 0).sum(axis=-1)
-        return total
+        at = [np.searchsorted(own, np.arange(n), side="right") - 1 for own, n in zip(starts, self.shape)]
+        return np.asarray(total[np.ix_(*at)])

@@ -268,7 +268,8 @@ def _surface(ask: Ask) -> Iterator[Count]:
 def _tolerant_surface(ask: Ask) -> Iterator[Count]:
     q = ask.question
     grid = (q.x, q.x_values[:3], q.y, q.y_values[:3])
-    for number, found in enumerate(surfaces(ask.source(), ask.threat, *grid, **ask.effort, tolerance=0.3)):
+    jobs = 2 if ask.warm else 1
+    for number, found in enumerate(surfaces(ask.source(), ask.threat, *grid, **ask.effort, tolerance=0.3, jobs=jobs)):
         yield from of_surface(found, q.cell, ("tolerance", number))
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from certcore import InputError, Status, ThreatModel, certify
 from certcore.sweep import CurveTask, Session, SurfaceTask, curve, over_splits, run_many, surface, surfaces
-from certcore.sweep.surface_maps import around, coarse_to_fine
+from certcore.sweep.surface_maps import COARSEST, around, coarse_to_fine
 from tests.sweep.cases import smoothed_like
 
 X, Y = tuple(range(6)), tuple(range(0, 13, 2))
@@ -24,8 +24,11 @@ X, Y = tuple(range(6)), tuple(range(0, 13, 2))
 def test_every_cell_comes_once_and_coarse_ones_first(shape: tuple[int, int]) -> None:
     order = coarse_to_fine(*shape)
     assert len(order) == len(set(order)) == shape[0] * shape[1]
-    corners = {(i, j) for i in (0, shape[0] - 1) for j in (0, shape[1] - 1)}
-    assert set(order[: len(corners)]) == corners
+    coarse = {(i, j) for i in {*range(0, shape[0], COARSEST), shape[0] - 1} for j in {*range(0, shape[1], COARSEST)}}
+    assert coarse <= set(order[: len(coarse) + shape[0]])
+    in_turn = coarse_to_fine(*shape, 1)
+    assert sorted(in_turn) == sorted(order)
+    assert all(abs(a[0] - b[0]) + abs(a[1] - b[1]) == 1 for a, b in pairwise(in_turn))
 
 
 def test_a_growing_surface_is_sound_and_sharpens(monkeypatch: pytest.MonkeyPatch) -> None:

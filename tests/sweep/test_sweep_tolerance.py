@@ -246,8 +246,20 @@ def test_a_checkpoint_belongs_to_its_tolerance(tmp_path: Path) -> None:
 def test_a_tolerance_is_a_share(bad: Any) -> None:
     with pytest.raises(InputError, match="share of the targets"):
         curve(smoothed_like(2, n=20), None, "attr_del", range(3), tolerance=bad)
-    with pytest.raises(InputError, match="several workers"):
-        surface(smoothed_like(2, n=20), None, "attr_add", range(2), "attr_del", range(2), tolerance=0.1, jobs=2)
+
+
+@pytest.mark.parametrize("sigma", [None, 6])
+def test_two_processes_prove_bounds_within_the_tolerance(sigma: int | None) -> None:
+    instance, threat = smoothed_like(3, n=100), ThreatModel(sigma=sigma)
+    grid = ("attr_add", range(6), "attr_del", range(14))
+    exact = surface(instance, threat, *grid)
+    for _ in range(2):  # the second map finds the processes of the first
+        found = surface(instance, threat, *grid, tolerance=0.02, jobs=2)
+        assert found.status.is_final
+        assert found.largest_gap <= 0.02
+        assert (found.certified <= exact.certified).all()
+        assert (exact.certified - found.certified).max() <= 0.02 * exact.targets
+        assert 0 < found.solves < exact.solves
 
 
 def test_the_commands_take_a_tolerance(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

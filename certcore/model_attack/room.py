@@ -6,17 +6,17 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from certcore.domain.perturbations import TYPES
+from certcore.domain.perturbations import FLIPS, TYPES
 from certcore.model_attack.flips import Flip, edge_numbers
 from certcore.program.problem import Problem
 
 
 class Room:
-    """The remaining budgets of a threat model. With σ, the first σ nodes used become the attacker nodes."""
+    """The remaining budgets of a threat model, by types of flips. With σ, the first σ nodes used become the attacker nodes."""
 
     def __init__(self, problem: Problem, flips: Iterable[Flip] = ()) -> None:
         self.problem = problem
-        self.left = dict(zip(TYPES, problem.threat.budgets))
+        self.left = dict(zip(FLIPS, problem.threat.budgets))
         self.capacity = dict(zip(TYPES, problem.capacities.copy()))
         sigma = problem.threat.sigma
         n = problem.instance.graph.n_nodes

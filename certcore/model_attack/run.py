@@ -100,7 +100,7 @@ def run_attack(
         fixed = len(search.flips)
         search.begin_level(clock.seconds(number))
         if sum(budgets[kind] for kind in FLIPS) > fixed:
-            method(search, budgets, fixed)
+            method(search, {kind: budgets[kind] for kind in FLIPS}, fixed)
         if budgets["attr_l2"]:
             (move_at_random if options.method == AttackMethod.RANDOM else move_by_gradients)(search, budgets["attr_l2"])
         if search.cancel.is_set() and levels:

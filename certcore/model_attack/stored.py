@@ -320,9 +320,9 @@ def _read(path: str | os.PathLike[str]) -> ModelAttack:
             raise InputError(f"{name} carries no {FORMAT} description; expected a file written by `certcore attack`")
         kinds = [str(kind) for kind in arrays["flip_types"].reshape(-1)]
         places = whole_numbers(arrays["flip_places"], "flip_places", 0, 2**31, shape=(len(kinds), 2))
-        strange = sorted(set(kinds) - set(TYPES))
+        strange = sorted(set(kinds) - set(FLIPS))
         if strange or len(kinds) > MAX_FLIPS:
-            raise InputError(f"{name} holds flips of the type {strange[:1]}; expected {', '.join(TYPES)}")
+            raise InputError(f"{name} holds flips of the type {strange[:1]}; expected {', '.join(FLIPS)}")
         flips = tuple(Flip(kind, *place) for kind, place in zip(kinds, places.tolist()))
         samples = whole_number(told["samples"], "the number of samples", 1, MAX_TRIALS)
         plain = told["plain"] is True

@@ -105,6 +105,16 @@ def test_an_attack_belongs_to_the_instance_whether_or_not_its_file_holds_the_att
         load_attack(tmp_path / "a.attack.npz", replace(instance, graph=moved))
 
 
+@pytest.mark.parametrize("method", ["random", "greedy", "local"])
+def test_a_distance_is_not_spent_in_flips(victim, method):
+    instance, network = victim
+    threat = cc.ThreatModel(attr_l2="1.5", adj_del=4)
+    found = run_attack(network, instance, threat, AttackOptions(method, 50))
+    assert {flip.kind for flip in found.flips} == {"adj_del"}
+    assert len(found.flips) <= 4
+    assert found.distance(found.levels[-1]) > 1
+
+
 def test_a_file_that_moves_a_row_twice_is_refused(victim, tmp_path):
     instance, network = victim
     found = run_attack(network, instance, cc.ThreatModel(attr_l2=2), AttackOptions("random", 10))

@@ -37,6 +37,7 @@ from certcore.figures.paper import paper_figure
 from certcore.figures.style import Kind, member_name
 from certcore.instance.instance import Instance, accuracy_of, load_instance
 from certcore.instance.local_limits import most_per_node, within_base
+from certcore.messages.accuracy import accuracy
 from certcore.model_attack.along import attacks_along
 from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import ModelAttack, attacks_on, largest
@@ -365,13 +366,15 @@ def _make_compare(loaded: LoadedView) -> Figure:
     if len(names) != len(loaded.instances):
         raise InputError(f"{len(names)} names for {len(loaded.instances)} instances; give each of them one --name")
     lines: dict[str, list[Curve]] = {}
-    asked: dict[str, int | None] = {}
+    about: dict[str, tuple[float | None, int | None, int | None]] = {}
     for name, instance in zip(names, loaded.instances):
-        asked[name] = accuracy_of(instance, loaded.spec.targets)
+        right, votes = accuracy(instance), instance.base.facts.get("samples")
+        asked = accuracy_of(instance, loaded.spec.targets)
+        about.setdefault(name, (None if right is None else right.ratio, asked, votes))
         threat = within_base(loaded.threat(instance), instance)
         lines.setdefault(name, []).append(loaded.curve(instance, threat, loaded.swept, vary, values))
     return compare_figure(
-        [CompareEntry(name, curves, accuracy_of=asked[name]) for name, curves in lines.items()],
+        [CompareEntry(name, curves, *about[name]) for name, curves in lines.items()],
         vary=vary,
         log=loaded.spec["log"],
         marker=loaded.marker(loaded.threat(loaded.instance), vary),

@@ -12,7 +12,7 @@ from certcore.program.problem import Problem
 
 
 class Room:
-    """The remaining budgets of a threat model, by types of flips. With σ, the first σ nodes used become the attacker nodes."""
+    """The remaining budgets of flips. With σ, the first σ nodes used become the attacker nodes."""
 
     def __init__(self, problem: Problem, flips: Iterable[Flip] = ()) -> None:
         self.problem = problem

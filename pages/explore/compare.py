@@ -59,6 +59,7 @@ class Compared:
                 line,
                 None if right is None else right.ratio,
                 len(member.instances[0].select_targets(None)) if self.accuracy else None,
+                member.instances[0].base.facts.get("samples"),
             )
             for member, line in zip(self.family, lines)
             for right in [messages.accuracy(member.instances[0])]
@@ -343,7 +344,7 @@ def _table(found: Compared, entries: list[figures.CompareEntry], figure: Compare
         ],
         vary=found.vary,
     ).rows
-    table = pd.DataFrame(rows, columns=list(figure.columns))
+    table = pd.DataFrame(rows, columns=[name for name in figure.columns if name != "samples"])
     votes = [member.instances[0].base.facts.get("samples") for member in found.family[: len(table)]]
     table.insert(2, "samples", pd.array(votes, dtype="Int64"))
     now = [

@@ -18,7 +18,7 @@ from certcore.figures.direct_labels import Box, place_labels, pushed_apart
 from certcore.figures.kinds.contour_levels import APART, label_spots
 from certcore.figures.matplotlib_figure import drawn
 from tests.export.instances import small_instance
-from tests.figures.samples import all_figures
+from tests.figures.samples import FakeCurve, all_figures
 
 ALL = all_figures()
 LINES = (
@@ -195,3 +195,22 @@ def test_command_script_and_page_make_the_same_file(tmp_path, monkeypatch) -> No
 def test_wrong_styles_are_refused(wrong: dict) -> None:
     with pytest.raises(InputError, match="expected"):
         PrintStyle(**wrong)
+
+
+def test_a_comparison_tells_the_votes_where_they_differ() -> None:
+    curve = FakeCurve(30)
+    entries = [figures.CompareEntry(name, curve, 0.7, samples=votes) for name, votes in (("a", 10**6), ("b", 10**5))]
+    assert figures.compare_figure(entries, vary="attr_del").columns[2] == "samples"
+    same = [figures.CompareEntry(name, curve, 0.7, samples=10**5) for name in "ab"]
+    assert "samples" not in figures.compare_figure(same, vary="attr_del").columns
+
+
+def test_a_line_that_begins_later_has_its_label_beside_it() -> None:
+    ratio = np.linspace(0.9, 0.4, 30)
+    later = np.where(np.arange(30) < 3, np.nan, 0.98)
+    line = figures.Line(
+        values=np.arange(30), ratio=ratio, name="proven together", changed=np.round(40 * (1 - later)), unchanged=later
+    )
+    sheet = drawn(figures.CurveFigure(lines=(line,)), PrintStyle())
+    assert not sheet.figure.legends
+    assert "attack on the model" in sheet.asked

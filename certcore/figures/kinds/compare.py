@@ -101,14 +101,17 @@ class CompareEntry:
     curve: Any
     accuracy: float | None = None
     accuracy_of: int | None = None
+    samples: int | None = None
+    """Votes behind it; told in the table where they differ, since more votes alone certify more."""
 
 
 def compare_figure(
     entries: Sequence[CompareEntry], *, vary: str, log: bool = False, marker: float | None = None, **more: Any
 ) -> CompareFigure:
-    """Several instances on the same axes, with their accuracy, naive and collective r̄, and the gain."""
+    """Several instances on the same axes, with their accuracy, samples if they differ, both r̄, and the gain."""
     lines: list[Line] = []
     rows = []
+    differ = len({entry.samples for entry in entries} - {None}) > 1
     for group, entry in enumerate(entries):
         splits = entry.curve if isinstance(entry.curve, list | tuple) else [entry.curve]
         if entry.accuracy_of is not None:
@@ -118,13 +121,14 @@ def compare_figure(
         gain = None
         if ours.average_radius is not None and naive.average_radius:
             gain = ours.average_radius / naive.average_radius
-        rows.append((entry.name, entry.accuracy, naive.average_radius, ours.average_radius, gain))
+        votes = [entry.samples] if differ else []
+        rows.append((entry.name, entry.accuracy, *votes, naive.average_radius, ours.average_radius, gain))
     shares = {entry.accuracy_of is not None for entry in entries}
     if len(shares) > 1:
         raise InputError("some instances tell certified accuracies and others certified ratios; compare like with like")
     return CompareFigure(
         vary=vary, accuracy=shares == {True}, lines=tuple(lines), log=log, marker=marker,
-        columns=("instance", "accuracy", "r̄ naive", "r̄ collective", "gain (×)"),
-        meanings=(Meaning.PLAIN, Meaning.PLAIN, Meaning.CERTIFIED, Meaning.CERTIFIED, Meaning.CERTIFIED),
+        columns=("instance", "accuracy", *["samples"][:differ], "r̄ naive", "r̄ collective", "gain (×)"),
+        meanings=(*[Meaning.PLAIN] * (2 + differ), Meaning.CERTIFIED, Meaning.CERTIFIED, Meaning.CERTIFIED),
         rows=tuple(rows), **{"name": f"compare-{vary}", **more},
     )  # fmt: skip

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from certcore.common.display import register_views
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 if TYPE_CHECKING:
     from certcore.base.grid import GridBase

@@ -41,6 +41,7 @@ NO_COUNTS = {
     "certcore.ModelAttack": "labels changed by an attack, held against the certificates by a test of its own",
     "certcore.attack": "the same",
     "engine.model_attacks": "the same",
+    "engine.on_ballots": "the same",
     "certcore.check_field": "tries to falsify a field, certifies nothing",
     "certcore.dashboard": "opens the pages, whose work is judged (engine, sweeps)",
     "certcore.get_dataset": "a graph and labels",

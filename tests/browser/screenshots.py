@@ -75,7 +75,7 @@ SHOTS = {
     "large": Shot("?instance=citeseer-gcn-joint-s0&attr_del=10", size=(1920, 1080)),
     "phone": Shot(f"?{CITESEER}", size=(420, 800)),
     "zoom": Shot(f"?{CITESEER}", size=(960, 540)),
-    "first-load": Shot("?instance=pubmed-gcn-attr-s0&attr_del=20", _first),
+    "first-load": Shot("?instance=pubmed-gcn-attr-s0&attr_del=100&sigma=10", _first),
     "computing": Shot("?instance=citeseer-gcn-attr-s1&attr_del=10", _computing),
     "dragging": Shot(f"?{CITESEER}", _dragging),
     "site": Shot(f"?{CITESEER}&picked=902"),

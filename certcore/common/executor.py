@@ -79,7 +79,8 @@ def open_executor(
         yield SerialExecutor(), 1
         return
     with _keeping:
-        pool = _kept.pop(workers, None) or _spawned(workers)
+        # Kept processes know no module that came later, which tasks of others may need.
+        pool = (_kept.pop(workers, None) if keep else None) or _spawned(workers)
     try:
         yield pool, workers
     except BaseException:

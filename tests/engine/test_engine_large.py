@@ -207,7 +207,8 @@ def test_the_work_itself_ends_soon(pubmed: Instance, stage: str, monkeypatch: py
         moment = at_a_random_moment_of(*STAGES[stage], cancel, patch)
         answer = solver.solve(point, time_limit=60, cancel=cancel)
         worked = time.thread_time()
-    assert answer.status is Status.INTERRUPTED
+    # The moment may be the last of the first-order steps, after which nothing is left to do.
+    assert answer.status is Status.INTERRUPTED or (stage == "first order" and answer.status is Status.OPTIMAL)
     assert answer.bound <= plain_bound(solver.program(point))
     if answer.duals is not None:
         assert answer.duals.bound(solver.program(point)) == answer.bound

@@ -22,6 +22,8 @@ class Incidence:
 
     def __init__(self, pattern: sp.csr_array) -> None:
         """Entries are weights; bytes mark a pattern without weights."""
+        if pattern.dtype == np.int8 and (pattern.data != 1).any():
+            raise AssertionError("an incidence in bytes has entries that are not 1, which products would take for 1")
         self.shape = pattern.shape
         self.starts, self.flips = _narrow(pattern.indptr), pattern.indices.astype(np.int32, copy=False)
         self.pattern = sp.csr_array((pattern.data, self.flips, self.starts), shape=self.shape)

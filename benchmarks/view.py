@@ -22,7 +22,7 @@ from benchmarks.instances import ROOT
 from benchmarks.measure import machine, write_block
 from certcore import ThreatModel, certify, load_instance
 from certcore.figures.geometry import GRAPH_ASPECT
-from certcore.messages import short
+from certcore.messages import headline
 from certcore.result.attack_effects import reach
 from certcore.result.states import COUNTED, STATE_LABELS
 from certcore.workbench import attack
@@ -43,7 +43,7 @@ SMALL: dict[str, Any] = {
     "worth": None, "stale": {"graph": "", "curve": "", "map": ""}, "progress": {}, "head": [], "sub": [], "parts": None,
     "partsOf": "", "open": "", "act": "", "notes": [], "fresh": True, "said": "",
     "shelves": {}, "changed": "",
-    "words": {"states": list(STATE_LABELS.values()), "counted": list(COUNTED.values()), "parts": short.PARTS,
+    "words": {"states": list(STATE_LABELS.values()), "counted": list(COUNTED.values()), "parts": headline.PARTS,
               "kinds": {}, "limits": [], "sigma": ["node", "nodes"]},
 }  # fmt: skip
 

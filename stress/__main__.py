@@ -3,6 +3,7 @@
 Prints JSON lines and at the end a summary; ends with an error at the first finding.
 `python -m stress [load|fuzz|faults|ballots|strong|real|links|oracle|refute …]` runs some of them; without a name all.
 Of `oracle` or `refute` alone, options may follow: `python -m stress oracle --minutes 30 --seed 2`.
+`python -m stress mutants` takes long and is not one of them (`stress/mutants.py`).
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable
 
-from stress import ballots, links, oracle, real, refute
+from stress import ballots, links, mutants, oracle, real, refute
 from stress.faults import faults
 from stress.load import ROOT, load
 from stress.strong import run as judge_many
@@ -68,7 +69,7 @@ PARTS: dict[str, Callable[[], None]] = {
 
 
 def main() -> None:
-    alone = {"oracle": oracle.main, "refute": refute.main}
+    alone = {"oracle": oracle.main, "refute": refute.main, "mutants": mutants.main}
     if sys.argv[1:2] and sys.argv[1] in alone:
         alone[sys.argv[1]](sys.argv[2:])
         return

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from tests.oracle.walk import Tally, walk
+from tests.oracle.walk import Tally, walk, walk_lengths
 
 #: Seconds between two lines.
 TELL = 60.0
@@ -25,7 +25,7 @@ def run(seed: int, first: int, step: int, seconds: float) -> dict[str, Any]:
     """Turn after turn until the time is over."""
     tally, turn, told, began = Tally(), first, time.monotonic(), time.monotonic()
     while time.monotonic() - began < seconds:
-        walk(seed, [turn], tally)
+        walk_lengths(seed, [turn], walk(seed, [turn], tally))
         turn += step
         if time.monotonic() - told > TELL:
             told = time.monotonic()

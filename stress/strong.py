@@ -1,7 +1,7 @@
 """Strong certificates of thousands of small instances against enumeration: `python -m stress.strong SECONDS`.
 
-Each number is one instance: a third of them have one type and nothing else, a third up to two types, σ, costs and local
-budgets where fractions pay, a third all that a threat model can say (four types, shares, budgets per node, costs,
+Each number is one instance: a third of them have one type and nothing else, a third up to two types, σ and local
+budgets where fractions pay, a third all that a threat model can say (four types, shares, budgets per node,
 protection, directed graphs, targets, explicit fields). For each, truth ≤ strong ≤ tight ≤ paper, every bound on the way
 stands too, and the attack is one. Ends with an error at the first finding. With `--keep FILE` it goes on where the last
 call ended; the suite's short form is `judged` for a few numbers.

@@ -81,7 +81,7 @@ def agreement() -> Figure:
     for add, delete in rng.integers((0, 0), grid.certified.shape, size=(40, 2)).tolist():
         found = certify(instance, ThreatModel(attr_add=add, attr_del=delete), attack=False)
         wrong += found.certified != grid.certified[add, delete]
-    return Figure(wrong)
+    return Figure(int(wrong))  # JSON takes no integers of numpy
 
 
 @row("Citeseer, map cells where the paper's form certifies more, of 40", unit="", at_most=0)

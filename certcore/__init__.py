@@ -9,8 +9,10 @@ cc.curve(instance, vary="attr_del", values=range(101)).plot()
 The names below are loaded when they are first used: who only checks a proof (`certcore.verify`) loads no solver.
 """
 
+import sys
 from collections.abc import Callable
 from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from certcore.common.display import register_views
@@ -18,8 +20,10 @@ from certcore.common.display import register_views
 __version__ = "0.3.0"
 
 if TYPE_CHECKING:
+    from certcore.ballots import ballots
     from certcore.base.grid import GridBase
     from certcore.base.smoothing import SmoothingBase
+    from certcore.check_field import FieldCheck, check_field
     from certcore.cli.dashboard import dashboard
     from certcore.common.errors import InputError
     from certcore.data.dataset import Dataset
@@ -30,15 +34,13 @@ if TYPE_CHECKING:
     from certcore.instance.instance import Instance, load_instance, save_instance
     from certcore.model_attack.stored import ModelAttack
     from certcore.pipeline.attacking import attack
-    from certcore.pipeline.ballots import ballots
-    from certcore.pipeline.check_field import FieldCheck, check_field
-    from certcore.pipeline.smooth import smooth
     from certcore.result.certificate import Certificate
+    from certcore.smooth import smooth
     from certcore.solve.status import Status
-    from certcore.sweep.curves import Curve, curve
+    from certcore.sweep.counts import Counts
     from certcore.sweep.radii import radius
     from certcore.sweep.session import Session, certify
-    from certcore.sweep.surface_maps import Surface, surface
+    from certcore.sweep.sweep import Sweep, curve, surface
     from certcore.verify.proof import Verdict, read_proof, verify_proof
 
 #: Where the names are, as above: what most people need; the rest is imported from its module.
@@ -49,42 +51,59 @@ _HOME = {
         "common.errors": "InputError", "data.dataset": "Dataset", "data.registry": "get_dataset",
         "domain.graph": "Graph", "domain.perturbations": "TYPES", "domain.threat": "ThreatModel",
         "instance.instance": "Instance load_instance save_instance", "model_attack.stored": "ModelAttack",
-        "pipeline.attacking": "attack", "pipeline.ballots": "ballots", "pipeline.check_field": "FieldCheck check_field",
-        "pipeline.smooth": "smooth", "result.certificate": "Certificate", "solve.status": "Status",
-        "sweep.curves": "Curve curve", "sweep.radii": "radius", "sweep.session": "Session certify",
-        "sweep.surface_maps": "Surface surface", "verify.proof": "Verdict read_proof verify_proof",
+        "pipeline.attacking": "attack", "ballots": "ballots", "check_field": "FieldCheck check_field",
+        "smooth": "smooth", "result.certificate": "Certificate", "solve.status": "Status",
+        "sweep.counts": "Counts", "sweep.radii": "radius", "sweep.session": "Session certify",
+        "sweep.sweep": "Sweep curve surface", "verify.proof": "Verdict read_proof verify_proof",
     }.items()
     for name in names.split()
 }  # fmt: skip
 
 __all__ = [
-    "TYPES", "Certificate", "Curve", "Dataset", "FieldCheck", "Graph", "GridBase", "InputError", "Instance",
-    "ModelAttack", "Session", "SmoothingBase", "Status", "Surface", "ThreatModel", "Verdict", "__version__", "attack",
+    "TYPES", "Certificate", "Counts", "Dataset", "FieldCheck", "Graph", "GridBase", "InputError", "Instance",
+    "ModelAttack", "Session", "SmoothingBase", "Status", "Sweep", "ThreatModel", "Verdict", "__version__", "attack",
     "ballots", "certify", "check_field", "curve", "dashboard", "get_dataset", "load_instance", "radius", "read_proof",
     "save_instance", "smooth", "surface", "verify_proof",
 ]  # fmt: skip
 
 
-def _loaded_when_used(module: str, name: str) -> Callable[..., Any]:
-    return lambda *args, **options: getattr(import_module(f"{__name__}.notebook.{module}"), name)(*args, **options)
+def _loaded_when_used(name: str, module: str = "notebook") -> Callable[..., Any]:
+    return lambda *args, **options: getattr(import_module(f"{__name__}.{module}"), name)(*args, **options)
 
 
 register_views(
-    card=_loaded_when_used("cards", "card"),
-    field_text=_loaded_when_used("cards", "field_text"),
-    frame=_loaded_when_used("tables", "frame"),
-    nodes_frame=_loaded_when_used("tables", "nodes_frame"),
-    attacked_graph=_loaded_when_used("networks", "attacked_graph"),
-    plot=_loaded_when_used("plots", "plot"),
-    widget=_loaded_when_used("widget", "show"),
+    card=_loaded_when_used("card"),
+    frame=_loaded_when_used("frame"),
+    plot=_loaded_when_used("plot"),
+    graph=_loaded_when_used("graph"),
+    show=_loaded_when_used("show"),
+    field_text=_loaded_when_used("field_words", "messages"),
 )
 
 
 def __getattr__(name: str) -> Any:
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    try:
+        value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
+    except ModuleNotFoundError:
+        from certcore.models.registry import require_training_packages
+
+        require_training_packages()  # one sentence, if it is one of these
+        raise
+    globals()[name] = value
     return value
+
+
+class _Names(ModuleType):
+    """Keeps `certcore.smooth` the function: importing the module of this name would put the module in its place."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (name in _HOME and isinstance(value, ModuleType)):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _Names
 
 
 def __dir__() -> list[str]:

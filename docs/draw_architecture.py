@@ -46,12 +46,12 @@ BOXES = (
     Box(COLUMNS[0], ROWS[1], "domain/threat.py", ("what the attacker", "may do"), INK, dashed=True),
     Box(COLUMNS[1], ROWS[1], "domain/ instance/", ("what breaks a node;", "who can influence whom"), BLUE),
     Box(COLUMNS[2], ROWS[1], "program/", ("the adversary as a", "linear program"), BLUE),
-    Box(COLUMNS[3], ROWS[1], "solve/", ("HiGHS finds", "multipliers"), BLUE),
+    Box(COLUMNS[3], ROWS[1], "solve/", ("HiGHS finds", "dual values"), BLUE),
     Box(COLUMNS[4], ROWS[1], "verify/", ("the bound, recomputed", "in exact integers"), BLUE),
     Box(COLUMNS[4], ROWS[2], "result/", ("certified count, bound,", "attack found, proof"), INK, dashed=True),
     Box(COLUMNS[3], ROWS[2], "sweep/", ("curves, surfaces, radius,", "defence, previews"), GREEN),
     Box(COLUMNS[2], ROWS[2], "figures/", ("one figure for screen", "and for print"), GREEN),
-    Box(COLUMNS[1], ROWS[2], "export/", ("PDF, LaTeX, CSV, HTML,", "report, proof"), GREEN),
+    Box(COLUMNS[1], ROWS[2], "report.py", ("a page, PDF, CSV,", "proof"), GREEN),
     Box(COLUMNS[0], ROWS[2], "app.py pages/ cli/", ("dashboard and", "command line"), GREEN),
 )
 HEADINGS = (

@@ -1,4 +1,4 @@
-"""Pages of the documentation that are made when the site is built, from parsers, docstrings, messages and results.
+"""Pages of the documentation that are made when the site is built, from parsers, docstrings and results.
 
 mkdocs calls `on_files`; nothing that is made here is in the repository, so nothing of it can be out of date.
 """
@@ -33,7 +33,7 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
     ("Bundles", "certcore.pipeline.bundle", ("BundleRecipe", "make_bundle", "smoothed_instance")),
     ("Executors", "certcore.common.executor", ("open_executor", "run_tasks")),
     ("Figures", "certcore.figures", None),
-    ("Exports", "certcore.export", None),
+    ("Report", "certcore.report", None),
 )
 
 
@@ -121,27 +121,6 @@ def _wide(formatter: Any) -> Callable[..., None]:
     return start
 
 
-def sentences() -> str:
-    """Every sentence that can be printed about a guarantee, and when."""
-    from certcore.messages import SENTENCES
-    from certcore.result.states import TargetState
-
-    parts = [
-        "# Every sentence about a guarantee\n\n"
-        "The dashboard, the command line, reports and files take their sentences from `certcore/messages/`, so one "
-        "certificate is told in the same words everywhere. The numbers below are examples; `tests/messages/` draws "
-        "random certificates and checks each sentence against their fields.\n\n"
-        "A node is **hit** if flips are spent at it; a target **loses its certificate** if what lies inside its field "
-        "reaches its front. What becomes of a target is one of these, in every table and legend:\n",
-        "\n".join(f"- {state}" for state in TargetState) + "\n",
-        "| sentence | printed when | what it says, for example |\n|---|---|---|",
-    ]
-    for one in SENTENCES.values():
-        said = "<br>".join(str(one.message(*example)).strip().replace("|", "\\|") for example in one.examples)
-        parts.append(f"| `{one.key}` | {one.condition} | {said} |")
-    return "\n".join(parts) + "\n"
-
-
 def reproduction() -> str:
     """The paper's claims next to ours, from the stored results."""
     from experiments.source import RESULTS
@@ -166,7 +145,6 @@ def from_top(name: str) -> Callable[[], str]:
 PAGES: dict[str, Callable[[], str]] = {
     "reference/commands.md": command_reference,
     "reference/python.md": python_reference,
-    "reference/sentences.md": sentences,
     "explanation/reproduction.md": reproduction,
     "explanation/benchmarks.md": from_top("benchmarks/RESULTS.md"),
     "changelog.md": from_top("CHANGELOG.md"),

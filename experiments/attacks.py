@@ -219,7 +219,7 @@ def _on_ballots(task: Task, instance: Instance, stop: Stop) -> str:
             result = certify(instance, threat)
             one = changed_by_ballots(instance, result)
             changed = 0 if one is None else one.count.n_changed
-            reached = result.targets - result.verified_certified
+            reached = result.targets - result.certified
         found[budget] = {"changed": changed, "not_proven": reached, "seconds": round(time.process_time() - begun, 1)}
     return _write(task, {"method": task.method, "limits": task.limits}, found)
 
@@ -295,7 +295,7 @@ def _open(task: Task, budget: int) -> int:
     if task.compared.exists() and task.method == "certificate":
         return int(json.loads(task.compared.read_text())["budgets"][str(budget)]["not_proven"])
     proven = certify(task.instance, task.at(budget), attack=False)
-    return proven.targets - proven.verified_certified
+    return proven.targets - proven.certified
 
 
 def table() -> str:
@@ -358,7 +358,7 @@ def points_of(task: Task) -> Points:
         assert count is not None
         left = None if result.attack_found is None else 1 - result.attack_found / whole
         size = max(spent[kind] for kind in FLIPS) or spent["attr_l2"]
-        points.append((size, result.verified_certified / whole, left, 1 - count.n_changed / whole))
+        points.append((size, result.certified / whole, left, 1 - count.n_changed / whole))
     return points
 
 

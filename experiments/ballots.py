@@ -53,10 +53,10 @@ def rows(instances: list[Instance], threats: list[dict[str, int]], attack: bool)
             for session, targets in zip(sessions, right)
         ]
         budgets = " ".join(f"{name}={value}" for name, value in given.items())
-        line = f"  {budgets:28s} {percent((c.verified_certified, n) for c, n in zip(found, of)):>6} %"
+        line = f"  {budgets:28s} {percent((c.certified, n) for c, n in zip(found, of)):>6} %"
         if attack:
             left = percent((c.targets - (c.attack_found or 0), n) for c, n in zip(found, of))
-            gap = [c.targets - c.verified_certified - (c.attack_found or 0) for c in found]
+            gap = [c.targets - c.certified - (c.attack_found or 0) for c in found]
             line += f"   attacks leave {left} %; open labels per split {', '.join(map(str, gap))}"
         lines.append(line)
     return lines

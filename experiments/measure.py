@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from certcore.common.rounding import percent_down, percent_up, rounded_down
-from certcore.common.statistics import average_radius, deviation, mean
+from certcore.common.statistics import average_radius, deviation, mean, mean_weights
 from experiments.store import Result
 
 
@@ -41,6 +41,16 @@ def whole_radius(ratio: np.ndarray) -> float | None:
     return average_radius(np.arange(len(ratio)), ratio)
 
 
+def _mean_radius(results: Sequence[Result], key: str) -> float | None:
+    """r̄ of the mean over splits, from the counts themselves."""
+    rows = [result.values[key] for result in results]
+    if any(None in row for row in rows):
+        return None
+    longest = max(len(row) for row in rows)
+    counts = [np.pad(np.array(row, dtype=np.int64), (0, longest - len(row)), mode="edge") for row in rows]
+    return whole_radius(mean_weights(counts, [result.targets for result in results]))
+
+
 def _spread(numbers: Sequence[float]) -> float | None:
     found = deviation(numbers)
     return None if found is None else float(found)
@@ -50,8 +60,8 @@ def radius(results: list[Result], key: str = "certified") -> Ours | None:
     """r̄ of the averaged ratios, as the paper has it; the spread is that of the splits' own r̄."""
     if not results:
         return None
-    value = whole_radius(mean_ratio(results, key))
-    single = [whole_radius(result.ratios(key)) for result in results]
+    value = _mean_radius(results, key)
+    single = [_mean_radius([result], key) for result in results]
     if value is None:
         return None
     known = [number for number in single if number is not None]

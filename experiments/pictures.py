@@ -10,8 +10,8 @@ from functools import partial
 import numpy as np
 
 from certcore.domain.edge_field import EdgeField
-from certcore.figures import ContourFigure, CurveFigure, Figure, Line, ViewSpec
-from certcore.figures.kinds.curve_lines import mean_line
+from certcore.figures import ContourFigure, CurveFigure, Line
+from certcore.figures.curve import mean_line
 from experiments.look_up import on_equal_terms
 from experiments.measure import map_ratio, sub_curve
 from experiments.store import Result, Results
@@ -58,7 +58,7 @@ class Picture:
     label: str
     title: str
     caption: str
-    figure: Figure
+    figure: CurveFigure | ContourFigure
     experiment: str
 
 
@@ -75,7 +75,7 @@ class FigureSpec:
     forms: tuple[str, ...] = FORMS
 
     def file(self, form: str) -> str:
-        """The name under which `certcore draw paper` knows it in this form."""
+        """Its name in this form, in links."""
         return self.name if form == self.first else f"{self.name}-{form}"
 
     def picture(self, results: Results, form: str) -> Picture | None:
@@ -83,8 +83,7 @@ class FigureSpec:
         made = self.build(results, form) if form in self.forms else None
         if made is None:
             return None
-        name = self.file(form)
-        return replace(made, figure=replace(made.figure, name=name, spec=ViewSpec.of("paper", name)))
+        return replace(made, figure=replace(made.figure, name=self.file(form)))
 
 
 @dataclass(frozen=True)
@@ -140,17 +139,14 @@ def mean_lines(
 
 
 def _steps(rows: np.ndarray) -> np.ndarray:
-    """Which budgets say something: between two, a line has the ratio of the larger, so the last of a step is enough.
+    """Which budgets are drawn: between two, a line has the ratio of the larger, so the last of a step is enough.
 
-    Thousands of budgets would only make a figure slow. What stays the same up to the end is kept: it is a plateau.
+    Thousands of budgets would only make a figure slow.
     """
     rows = np.atleast_2d(rows)
     kept = np.ones(rows.shape[1], dtype=bool)
     if len(kept) > FEW:
-        changes = np.flatnonzero((np.diff(rows, axis=1) != 0).any(axis=0))
-        kept[1:] = False
-        kept[changes] = True
-        kept[-1 if rows[0, -1] <= 0 or not len(changes) else changes[-1] + 1 :] = True
+        kept[1:-1] = (np.diff(rows, axis=1) != 0).any(axis=0)[1:]
     return kept
 
 
@@ -208,7 +204,7 @@ def _datasets(results: Results, form: str) -> Picture | None:
     caption = _attributes_alone(form, absent, _behind(behind))
     if form == "strong":
         caption = _few_budgets(behind[0]) + caption
-    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True, plateaus=form != "strong")
+    figure = CurveFigure(vary="attr_del", lines=tuple(lines), log=True)
     title = "Attribute deletions: " + ("Cora-ML, Citeseer" if form == "strong" else "Cora-ML, Citeseer, PubMed")
     return Picture("fig_datasets", title, caption, figure, experiment)
 
@@ -384,7 +380,7 @@ def _gap(results: Results, form: str, experiment: str, label: str, vary: str, fi
     doubt = ", field not sound" if field == "-messages" else ""
     relaxed = _of_rows(found, f"relaxed{doubt}", 1, "relaxed", "paper")
     lines = (_searched(found, f"strong program{doubt}", 0, "exact"), relaxed)
-    figure = CurveFigure(vary=vary, lines=lines, plateaus=False)
+    figure = CurveFigure(vary=vary, lines=lines)
     caption = f"Time limit {found.settings['time_limit']:g} s per budget. " + _behind([found])
     what = "attribute deletions" if vary == "attr_del" else "edge deletions"
     title = f"Integrality gap, {what}, Cora-ML" + (": the paper's field, not sound" if doubt else "")
@@ -417,7 +413,7 @@ def _contour(results: Results, form: str, dataset: str) -> Picture | None:
     length = int(np.searchsorted(plain[0].values["budgets"], strong.values[-1], side="right"))
     near = {key: plain[0].values[key][:length] for key in ("budgets", "certified", "naive")}
     lines = mean_lines([replace(plain[0], values=near)], "paper's program, as tight", 0)
-    figure = CurveFigure(vary="attr_del", lines=(*lines, strong), plateaus=False)
+    figure = CurveFigure(vary="attr_del", lines=(*lines, strong))
     caption = (
         "Smoothing attributes and edges, deleting attributes alone. The strong search begins at the first budget at "
         "which the paper's program certifies fewer than half, and ends at its own first one; "
@@ -438,7 +434,7 @@ def _tiers(results: Results, form: str, dataset: str) -> Picture | None:
         behind = behind or found
     if len({line.group for line in lines}) < 2:
         return None
-    figure = CurveFigure(vary="attr_del", lines=tuple(lines), plateaus=False)
+    figure = CurveFigure(vary="attr_del", lines=tuple(lines))
     title = f"Beyond the paper: tight, strong and multi-class, {NAMES[dataset]}"
     return Picture("fig_datasets", title, _behind(behind), figure, "tiers")
 

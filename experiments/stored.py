@@ -7,8 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from certcore.common.files import atomic_write
-from certcore.figures.paper import FORMAT
-from certcore.figures.serial import plain_figure
+from certcore.figures.paper import FORMAT, plain_figure
 from experiments.claims import CLAIMS, EXTENSIONS, Row, rows
 from experiments.definitions import BY_NAME, command
 from experiments.pictures import SECTIONS, Display, Picture, section_of, shelf

@@ -27,8 +27,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
 LONG = (
     "hardening_server", "net_numbers", "pages_controls", "docs_commands", "oracle_walk", "engine_large", "pages_again",
     "checker_files", "votes_run", "docs_examples", "checker_agrees", "pipeline_architectures", "engine_strong",
-    "export_report", "export_pages", "pages_model_attack", "export_formats", "figures_print", "pages_links",
-    "engine_certify", "hardening_faults", "models_training", "pipeline_smooth", "docs_plugin", "pages_compare",
+    "commands_walk", "export_report", "pages_model_attack", "figures_print", "pages_links",
+    "engine_certify", "hardening_faults", "models_training", "pipeline_smooth", "pages_compare",
 )  # fmt: skip
 
 #: Folders about what people see and keep. How good an attack is found is not their subject: that is asked of the

@@ -24,6 +24,16 @@ def few_steps() -> Iterator[None]:
         attack.STEPS = steps
 
 
+@contextlib.contextmanager
+def unhurried() -> Iterator[None]:
+    """For recorded attacks: the number of steps ends a search, not the clock."""
+    seconds, attack.SECONDS = attack.SECONDS, 1e6
+    try:
+        yield
+    finally:
+        attack.SECONDS = seconds
+
+
 def flood_fill(certified: Callable[[tuple[int, ...]], bool], limits: Sequence[int]) -> np.ndarray:
     """Front of one node from a membership test, by flood fill and thinning (the paper's algorithm 1).
 
@@ -92,9 +102,7 @@ def random_instance(rng: np.random.Generator, *, max_nodes: int = 6, axes: tuple
     )
 
 
-def random_threat(
-    rng: np.random.Generator, instance: Instance, *, additions: bool = False, costs: bool = True
-) -> ThreatModel:
+def random_threat(rng: np.random.Generator, instance: Instance, *, additions: bool = False) -> ThreatModel:
     graph = instance.graph
     values: dict[str, Any] = {}
     for name in (name for name in instance.base.axes if name in FLIPS):
@@ -108,9 +116,6 @@ def random_threat(
         values["sigma"] = int(rng.integers(0, graph.n_nodes + 1))
     if rng.random() < 0.2:
         values["protected"] = np.flatnonzero(rng.random(graph.n_nodes) < 0.3)
-    if costs and rng.random() < 0.2:
-        values["node_costs"] = rng.integers(1, 3, graph.n_nodes)
-        values["edge_costs"] = rng.integers(1, 3, graph.n_edges)
     return ThreatModel(**values)
 
 

@@ -3,13 +3,11 @@
 from certcore.base.convex import ConvexCertificate, convex_certificate
 from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
 from certcore.base.network import GcnNetwork, normalised_adjacency
-from certcore.base.registry import base_certificate
 from certcore.base.smoothing import SmoothingBase
-from certcore.base.summary import grid_of, largest_budgets
 from certcore.base.thresholds import ThresholdTable, grown_thresholds, threshold_table
 
 __all__ = [
     "BaseCertificate", "BaseLocal", "ConvexCertificate", "GcnNetwork", "GridBase", "SmoothingBase", "ThresholdTable",
-    "base_certificate", "convex_certificate", "grid_of", "grown_thresholds", "largest_budgets", "normalised_adjacency",
+    "convex_certificate", "grown_thresholds", "normalised_adjacency",
     "threshold_table",
 ]  # fmt: skip

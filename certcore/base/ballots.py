@@ -42,6 +42,8 @@ class BallotsBase:
     """The weight of a node's own ballot in its score."""
     weights_read_edges: bool = True
     """Whether training used edges. If not, changes of edges and nodes before training are covered too."""
+    checked: int | None = None
+    """On how many rows a model was checked to read a node's own attributes only; None: that is taken as given."""
     graph: Graph | None = None
     """The clean graph; an instance passes its own."""
 
@@ -52,6 +54,8 @@ class BallotsBase:
         weight = whole_number(self.weight, "the weight of the own ballot", 1, MAX_WEIGHT)
         object.__setattr__(self, "weight", weight)
         object.__setattr__(self, "weights_read_edges", flag(self.weights_read_edges, "weights_read_edges"))
+        if self.checked is not None:
+            object.__setattr__(self, "checked", whole_number(self.checked, "ballots_checked", 1, len(ballots)))
 
     def for_graph(self, graph: Graph) -> BallotsBase:
         """The same ballots on this graph."""
@@ -165,12 +169,13 @@ class BallotsBase:
 
     @property
     def facts(self) -> dict[str, Any]:
-        return {
+        known = {
             "kind": "ballots",
             "classes": self.n_classes,
             "weight": self.weight,
             "weights_read_edges": self.weights_read_edges,
         }
+        return known if self.checked is None else known | {"ballots_checked": self.checked}
 
     def fronts(self) -> Fronts:
         return self._fronts
@@ -216,11 +221,12 @@ class BallotsBase:
         return Fronts(np.arange(self.n_nodes), np.concatenate([[0], np.cumsum(sizes)]), points[order])
 
     def arrays(self) -> dict[str, np.ndarray]:
-        return {
+        arrays = {
             "ballots": self.ballots.astype(np.int32),
             "ballots_weight": np.array(self.weight),
             "weights_read_edges": np.array(self.weights_read_edges),
         }
+        return arrays if self.checked is None else arrays | {"ballots_checked": np.array(self.checked)}
 
     @classmethod
     def from_arrays(cls, arrays: dict[str, np.ndarray]) -> BallotsBase:
@@ -229,7 +235,11 @@ class BallotsBase:
             if key not in arrays:
                 raise InputError(f"the file has ballots but no {key!r}; expected both")
         weight = whole_number(arrays["ballots_weight"], "ballots_weight", 1, MAX_WEIGHT)
-        return cls(arrays["ballots"], weight, flag(arrays["weights_read_edges"], "weights_read_edges"))
+        read_edges = flag(arrays["weights_read_edges"], "weights_read_edges")
+        checked = None
+        if "ballots_checked" in arrays:
+            checked = whole_number(arrays["ballots_checked"], "ballots_checked", 1, UNLIMITED)
+        return cls(arrays["ballots"], weight, read_edges, checked)
 
 
 def whole_ballots(scores: object) -> np.ndarray:

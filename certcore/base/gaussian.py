@@ -31,8 +31,9 @@ from certcore.domain.scale import Scale, read_length
 MAX_DELETIONS = 1024
 #: Denominator of `offsets` and `factor`, for noise behind the first linear map.
 FINE = 2**20
-#: Range of `units`, the number of units per s², which is a power of two.
-LEAST_UNITS, MOST_UNITS = 2**8, 2**20
+#: Smallest and largest number of units per s², which is a power of two.
+LEAST_UNITS = 2**8
+MOST_UNITS = 2**20
 #: Fraction of α reserved for the total variation distance between the drawn noise and ideal noise.
 SAMPLER_SHARE = Fraction(1, 2**20)
 
@@ -182,7 +183,12 @@ class GaussianBase(SmoothingBase):
         differently.
         """
         known = {(mine, against): pairs for mine, against, pairs in _stated_lists(given)}
-        lists = [known.get((mine, against), []) for mine, against in self.facts_of_votes.tolist()]
+        votes = [(mine, against) for mine, against in self.facts_of_votes.tolist()]
+        # Where θ is 0 or 1 there is one z: a deletion breaks the label, or does nothing.
+        most = 1 if self.theta[ADJ_DEL] in (0, 1) else MAX_DELETIONS + 1
+        if not set(known) <= set(votes) or any(len(pairs) > most for pairs in known.values()):
+            raise InputError("the proof states needs of votes that are not in the instance, or of too many deletions")
+        lists = [known.get(pair, []) for pair in votes]
         rest = self.probability if self.rule is BaseRule.BINARY else self.rest_probability
         share, steps = Fraction(1), []
         for d in range(max(map(len, lists), default=0)):
@@ -243,13 +249,21 @@ def _stated_lists(given: Any) -> list[list[Any]]:
 
     good = isinstance(given, list) and all(
         isinstance(entry, list) and len(entry) == 3 and whole(entry[0]) and whole(entry[1])
-        and isinstance(entry[2], list) and len(entry[2]) <= MAX_DELETIONS + 1
+        and isinstance(entry[2], list)
         and all(isinstance(pair, list) and len(pair) == 2 and all(map(whole, pair)) for pair in entry[2])
         for entry in given
     )  # fmt: skip
     if not good or len({(mine, against) for mine, against, _ in given}) < len(given):
         raise InputError("the needs of the proof are not in the form that certify --proof writes")
     return list(given)
+
+
+def stored_std(text: str) -> Fraction:
+    """The standard deviation in a file, accepted in its shortest decimal form only, as in the standalone checker."""
+    std = read_length(text, "attr_std")
+    if decimal_text(std) != text:
+        raise InputError(f"attr_std is {text[:40]!r}; expected the shortest decimal, {decimal_text(std)[:40]}")
+    return std
 
 
 def lattice_step(text: str) -> Fraction:

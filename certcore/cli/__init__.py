@@ -14,35 +14,72 @@ from certcore import __version__
 from certcore.cli.parser import Parser
 from certcore.common.errors import InputError, SoundnessError
 
-#: In the order of the data flow, which is also the order of `--help`.
+#: In the order of `--help`; the last four make instances.
 COMMANDS = (
-    "data", "train", "vote", "bundle", "base", "certify", "verify", "attack", "verify-attack", "curve", "surface",
-    "radius", "defend", "draw", "report", "dashboard",
-)  # fmt: skip
+    "certify",
+    "curve",
+    "surface",
+    "radius",
+    "defend",
+    "attack",
+    "verify",
+    "report",
+    "dashboard",
+    "data",
+    "train",
+    "vote",
+    "bundle",
+)
 
 #: Exit code for internal errors, as in sysexits.h.
 INTERNAL_ERROR = 70
-#: Removed commands, and their replacements.
+#: Removed commands, and what to use instead.
 MOVED = {
-    "figures": "there is no command figures any more; `certcore draw` makes one figure, `certcore report` "
-    "all figures of an instance",
-    "reproduce": "the paper's experiments are no command of certcore any more; in a clone of the project run "
-    "`python -m experiments` with the same arguments",
+    "base": "there is no command base any more; `certcore certify FILE` says what the base certificate speaks about "
+    "and what it certifies one by one (naive)",
+    "draw": "there is no command draw any more; `certcore certify`, `certcore curve` and `certcore surface` take "
+    "--plot FILE",
+    "verify-attack": "there is no command verify-attack any more; `certcore certify FILE --attack ATTACK` checks an "
+    "attack when it reads it, and `certcore attack` with the same --seed counts it again",
+}
+#: One example of each command, and what it answers.
+EXAMPLES = {
+    "certify": ("x.npz --attr-del 50", "how many labels provably stay, all at once"),
+    "curve": ("x.npz --plot curve.pdf", "the same over a growing budget"),
+    "surface": ("x.npz --plot map.pdf", "the same over two budgets"),
+    "radius": ("x.npz --at-least 80%", "the largest budget at which that share stays"),
+    "defend": ("x.npz --nodes 5", "which nodes to protect"),
+    "attack": ("x.npz --attr-del 50", "change labels of the model in fact"),
+    "verify": ("proof.json x.npz", "check a proof in exact integers, without a solver"),
+    "report": ("x.npz -o report", "a page with figures, numbers and the proof"),
+    "dashboard": ("x.npz", "all of it in the browser"),
+    "data": ("get citeseer", "fetch a graph"),
+    "train": ("citeseer gcn attr", "train a model"),
+    "vote": ("citeseer gcn.safetensors", "sample the model's votes"),
+    "bundle": ("citeseer gcn attr", "data, model and votes as one instance file"),
 }
 
-INTRODUCTION = """\
-Collective robustness certificates for graph neural networks.
 
-How many labels of one graph provably stay as they are, all at once, when an attacker flips some attributes and edges?
+class _Main(Parser):
+    """The parser above all commands; its help fits on one screen."""
 
-  certcore certify precomputed/citeseer-gcn-attr-s0.npz --attr-del 50
-  certcore curve   precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --values 0:200
-  certcore verify  proof.json precomputed/citeseer-gcn-attr-s0.npz
-"""
+    def format_help(self) -> str:
+        lines = [
+            "Collective robustness certificates for graph neural networks: how many labels of one graph provably",
+            "stay as they are, all at once, when an attacker changes some attributes and edges?",
+            "",
+        ]
+        lines += [f"  {f'certcore {name} {words}':<44} {what}" for name, (words, what) in EXAMPLES.items()]
+        lines += [
+            "",
+            "x.npz is an instance: precomputed/citeseer-gcn-attr-s0.npz, or what certcore.smooth makes in Python.",
+            "`certcore COMMAND --help` has all options; `certcore --version` tells the version.",
+        ]
+        return "\n".join(lines) + "\n"
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = Parser(prog="certcore", description=INTRODUCTION, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = _Main(prog="certcore")
     parser.add_argument("--version", action="version", version=f"certcore {__version__}")
     subparsers = parser.add_subparsers(dest="command", metavar="COMMAND", title="commands", parser_class=Parser)
     for name in COMMANDS:

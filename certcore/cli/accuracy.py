@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from certcore.sweep import Curve, Surface
+from certcore.sweep import Counts
 from certcore.sweep.parallel import SplitCurve, over_splits
 
 
@@ -14,7 +14,7 @@ from certcore.sweep.parallel import SplitCurve, over_splits
 class WithAccuracy:
     """A curve or a surface over the right labels among `of` targets; with several splits, one number for each."""
 
-    result: Curve | Surface | SplitCurve
+    result: Counts | SplitCurve
     of: Sequence[int]
 
     def columns(self) -> dict[str, Any]:

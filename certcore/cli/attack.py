@@ -12,11 +12,13 @@ import numpy as np
 from certcore.cli.options import add_instance, add_json, add_threat, answer, natural, read_instance, seconds, threat_of
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
+from certcore.common.exact import confidence_text
 from certcore.common.files import require_writable
 from certcore.common.interrupt import run_beside
 from certcore.common.progress import ProgressBar
+from certcore.common.rounding import percent_up
 from certcore.instance.instance import Instance
-from certcore.messages.model_attack import size_words
+from certcore.messages.model import size_words
 from certcore.model_attack.methods import AttackMethod
 from certcore.model_attack.stored import ModelAttack, beside, load_attack, save_attack
 
@@ -114,6 +116,7 @@ def attack_report(attack: ModelAttack, instance: Instance, args: argparse.Namesp
         "flips": len(attack.flips),
         "samples": attack.samples,
         "alpha": attack.alpha,
+        "joint_alpha": last.joint_alpha,
         "test": None if attack.plain else "exact binomial, Holm",
         "method": attack.meta.get("method"),
         "seconds": attack.meta.get("seconds"),
@@ -125,7 +128,8 @@ def attack_report(attack: ModelAttack, instance: Instance, args: argparse.Namesp
 
 def _lines(report: dict[str, Any]) -> list[str]:
     sure = "the prediction differs" if report["test"] is None else (
-        f"confidence {1 - float(report['alpha']):.3g} over all targets, {report['samples']:,} new samples"
+        f"confidence {confidence_text(report['joint_alpha'], 100)} % over all targets together with the certificate, "
+        f"{report['samples']:,} new samples"
     )  # fmt: skip
     lines = [
         f"changed           {report['changed']:,} of {report['targets']:,} labels ({sure})",
@@ -135,7 +139,7 @@ def _lines(report: dict[str, Any]) -> list[str]:
     if report["abstaining"]:
         lines.append(f"abstaining        {report['abstaining']:,} targets without a certified label count neither way")
     if report["accuracy_under_attack"] is not None:
-        lines.append(f"accuracy          {report['accuracy_under_attack']:.1%} under this attack")
+        lines.append(f"accuracy          {percent_up(report['accuracy_under_attack'])} under this attack")
     if len(report["levels"]) > 1:
         lines += [f"  {level['words']}: {level['changed']:,} changed" for level in report["levels"]]
     return lines

@@ -9,7 +9,7 @@ from certcore.cli.options import add_training, add_vote_options, answer, natural
 from certcore.cli.parser import Subparsers
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
-from certcore.models.registry import BALLOT_MODELS, model_names
+from certcore.models.registry import BALLOT_MODELS, MODELS
 
 
 def add(subparsers: Subparsers) -> None:
@@ -22,7 +22,7 @@ def add(subparsers: Subparsers) -> None:
         epilog="example: certcore bundle citeseer gcn attr --samples 100000 -o my-citeseer.npz",
     )
     parser.add_argument("dataset", help="name of a dataset (see `certcore data list`) or path of an imported .npz")
-    parser.add_argument("model", choices=(*model_names(), *BALLOT_MODELS), help="classifier")
+    parser.add_argument("model", choices=(*MODELS, *BALLOT_MODELS), help="classifier")
     parser.add_argument(
         "types",
         metavar="{" + ",".join(map(str, BundleTypes)) + "}",

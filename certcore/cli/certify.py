@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import threading
 from typing import Any
 
 import numpy as np
@@ -13,22 +14,27 @@ from certcore.cli.options import (
     add_json,
     add_question,
     print_json,
+    print_notes,
     read_question,
     solve_options,
+    started,
     targets_before_correct,
+    time_limit,
     write_csv,
 )
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
+from certcore.cli.plotting import add_plot, check_plot, is_page, save_plot
 from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
-from certcore.common.interrupt import run_beside
+from certcore.common.interrupt import limited, run_beside
 from certcore.common.rounding import share_down
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import FoundAttack, attacks_on, largest, load_attack
+from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 from certcore.verify.proof import proof_bytes
 
@@ -58,18 +64,20 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--attack",
         metavar="FILE",
-        help="an attack on the model, written by `certcore attack` (default: attacks/NAME.attack.npz, if there)",
+        help="a model attack, written by `certcore attack` (default: attacks/NAME.attack.npz, if there)",
     )
+    add_plot(parser, "the graph with the best attack found (as .html: the interactive workbench, which works offline)")
     add_json(parser)
 
 
 def run(args: argparse.Namespace) -> int:
+    check_plot(args)
     instance, threat = read_question(args)
+    threat = started(args, instance, threat)
     before = targets_before_correct(args, instance)
     with StatusLine("certify", quiet=args.json):
-        certificate, _ = run_beside(
-            lambda cancel: certify(instance, threat, cancel=cancel, **solve_options(args)), _say_stopping
-        )
+        certificate, _ = run_beside(lambda cancel: _certify(args, instance, threat, cancel), _say_stopping)
+    print_notes(args)
     found = changed_by_ballots(instance, certificate) or _model_attack(args, instance, threat)
     if args.proof is not None:
         assert certificate.proof is not None
@@ -83,11 +91,14 @@ def run(args: argparse.Namespace) -> int:
                 "there is no relaxed allocation here (the fields are the whole graph, or nothing was solved)"
             )
         _write_allocation(args.fractional, certificate, instance, integer=False)
+    if args.plot is not None:
+        _draw(args, instance, certificate)
     if args.json:
         report = certificate.to_json() | {
             "guarantee": str(messages.guarantee(instance, certificate, None if before is None else len(before))),
             "remarks": [str(remark) for remark in messages.remarks(instance, threat)],
             "changed": None if found is None else found.count.n_changed,
+            "changed_joint_alpha": None if found is None else found.count.joint_alpha,
             "accuracy_under_attack": None if found is None else found.count.accuracy,
         }
         if before is not None:
@@ -99,9 +110,31 @@ def run(args: argparse.Namespace) -> int:
         print(_words(instance, certificate, None if before is None else len(before), verbose=args.verbose))
         print(f"on the model      {messages.changed_words(found, None if before is None else len(before))}")
         if before is not None:
-            sentence = messages.certified_accuracy(instance, threat, certificate.verified_certified, before)
+            sentence = messages.certified_accuracy(instance, threat, certificate.certified, before)
             print(f"accuracy          {sentence}")
     return 0
+
+
+def _certify(args: argparse.Namespace, instance: Instance, threat: ThreatModel, cancel: threading.Event) -> Certificate:
+    """Certify within the time limit, which for the timed relaxations is that of their search."""
+    timed = args.rounds is None and Relaxation(args.relaxation).is_timed
+    limit: dict[str, Any] = {"time_limit": time_limit(args)} if timed else {}
+    with limited(time_limit(args) + (5 if timed else 0), cancel) as stop:
+        return certify(instance, threat, cancel=stop, **solve_options(args), **limit)
+
+
+def _draw(args: argparse.Namespace, instance: Instance, certificate: Certificate) -> None:
+    """The graph with the best attack found; as HTML the workbench, which works offline."""
+    if is_page(args):
+        from certcore.workbench.standing import workbench_page
+
+        with StatusLine("draw", quiet=args.json) as line, atomic_write(args.plot) as handle:
+            handle.write(workbench_page(instance, certificate.threat, args.relaxation, line))
+        return
+    from certcore.figures.graph import graph_figure
+
+    ballots = changed_by_ballots(instance, certificate)
+    save_plot(args, graph_figure(instance, certificate, changed=None if ballots is None else ballots.changed_nodes))
 
 
 def _model_attack(args: argparse.Namespace, instance: Instance, threat: ThreatModel) -> FoundAttack | None:
@@ -135,14 +168,14 @@ def _words(instance: Instance, c: Certificate, of: int | None, *, verbose: bool)
     `of`: the targets are the correct labels among this many, and shares are fractions of those.
     """
     whole, what = (c.targets, "targets") if of is None else (of, "labels, which are correct,")
-    proven = f"{c.verified_certified:,} of {whole:,} {what} ({share_down(c.verified_certified, whole, 2)})"
+    proven = f"{c.certified:,} of {whole:,} {what} ({share_down(c.certified, whole, 2)})"
     lines = [
         str(messages.guarantee(instance, c, of)),
         *(f"Note: {remark}" for remark in messages.remarks(instance, c.threat)),
         f"certified         {proven}, proven in exact arithmetic",
     ]
-    if c.unproven:
-        lines.append(f"solver's claim     {c.certified:,} ({share_down(c.certified, whole, 2)}), not verified")
+    if c.integer_claim is not None:
+        lines.append(f"solver's claim    {c.integer_claim:,} by the integer program, which is not proven")
     lines += [f"naive             {c.naive_certified:,}", f"left uncertified  {messages.limit_words(c)}"]
     if c.attack_found is not None:
         lines.append(

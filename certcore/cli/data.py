@@ -62,12 +62,12 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from certcore.data.registry import dataset_path, known_datasets
+    from certcore.data.registry import REGISTRY, dataset_path
 
     entries = [
         dict(zip(("nodes", "edges", "attributes", "classes"), entry.counts))
         | {"name": entry.name, "source": entry.source, "cached": dataset_path(entry.name).exists()}
-        for entry in known_datasets().values()
+        for entry in REGISTRY.values()
     ]
     lines = [f"{'name':12}{'nodes':>8}{'edges':>8}{'attributes':>12}{'classes':>9}  source"]
     for entry in entries:

@@ -15,6 +15,7 @@ from certcore.cli.options import (
     print_remarks,
     read_question,
     solve_options,
+    started,
     targets_before_correct,
 )
 from certcore.cli.parser import Subparsers
@@ -29,10 +30,10 @@ def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "defend",
         help="which nodes to protect so that most labels stay certified",
-        description="Choose nodes to protect, one after the other; each step comes with its verified certified count.",
+        description="Choose nodes to protect, one after the other; each step comes with its proven count.",
         epilog="example: certcore defend precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 --nodes 5",
     )
-    parser.add_argument("--nodes", type=natural, required=True, metavar="K", help="how many nodes to protect")
+    parser.add_argument("--nodes", type=natural, default=5, metavar="K", help="how many nodes to protect (default: 5)")
     parser.add_argument(
         "--tries", type=natural, default=TRIES, metavar="N", help=f"candidates tried in each step (default {TRIES})"
     )
@@ -42,6 +43,7 @@ def add(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     instance, threat = read_question(args)
+    threat = started(args, instance, threat)
 
     def work(cancel: threading.Event, progress: StatusLine) -> Defence:
         watch: Any = {"cancel": cancel, "progress": progress}
@@ -54,7 +56,7 @@ def run(args: argparse.Namespace) -> int:
         accuracy = {} if of is None else {"certified_accuracy": result.certified / of, "accuracy_of": of}
         print_json(result.to_json() | accuracy)
         return 0
-    print(messages.promise(instance, threat, result.targets, result.certified, result.certified, of))
+    print(messages.promise(instance, threat, result.targets, result.certified, of))
     print_remarks(instance, threat)
     print(f"certified without further protection: {result.certified:,} of {result.targets:,} (proven)")
     for number, step in enumerate(result.steps, 1):

@@ -5,9 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 import math
-import re
 import sys
-from collections.abc import Callable
+import threading
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -17,13 +16,18 @@ from certcore import messages
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 from certcore.common.errors import InputError
-from certcore.common.numbers import INDICES, write_nodes
+from certcore.common.numbers import INDICES
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import LABELS, TYPES, entry_of
-from certcore.domain.threat import ThreatModel
+from certcore.domain.threat import ThreatModel, field_name
 from certcore.instance.instance import Instance, before_correct, load_instance, names_targets
+from certcore.instance.local_limits import within_base
 from certcore.program.relaxation import Relaxation
+from certcore.sweep.ranges import first_budget
+
+#: Seconds after which a command ends with what is proven by then.
+TIME_LIMIT = 60.0
 
 
 def natural(text: str) -> int:
@@ -67,23 +71,19 @@ def add_instance(parser: argparse.ArgumentParser) -> None:
 
 
 def add_threat(parser: argparse.ArgumentParser) -> None:
-    """Budgets, local budgets, σ, targets, protection and costs."""
+    """Budgets, local budgets, σ, targets and protection."""
     group = parser.add_argument_group("threat model")
     for name in TYPES:
         if entry_of(name).lengths:
             continue
         group.add_argument(
-            *_spellings("--", name), type=natural, default=0, metavar="N",
-            help=f"global budget: {LABELS[name]} in the whole graph (default 0)",
+            *_spellings("--", name), type=natural, metavar="N",
+            help=f"global budget: {LABELS[name]} in the whole graph",
         )  # fmt: skip
     group.add_argument(
-        "--attr-l2", default="0", metavar="LENGTH",
+        "--attr-l2", metavar="LENGTH",
         help="global budget for attributes that are numbers: the root of the sum of all squared changes, in their own "
-        "units (default 0)",
-    )  # fmt: skip
-    group.add_argument(
-        "--attr-l2-sum", metavar="LENGTH",
-        help="instead of --attr-l2: the sum of the norms of all changed rows; needs --local-attr-l2",
+        "units",
     )  # fmt: skip
     for name in TYPES:
         entry = entry_of(name)
@@ -109,12 +109,6 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--protect", metavar="INDICES|FILE", help="nodes that cannot be touched: 3,5,10:20, or one index per line"
     )
-    group.add_argument(
-        "--node-costs",
-        metavar="N,N,…|FILE",
-        help="cost of an attribute flip, one whole number per node (in a file: per line)",
-    )
-    group.add_argument("--edge-costs", metavar="N,N,…|FILE", help="cost of a deletion, one whole number per edge")
 
 
 def _spellings(prefix: str, name: str) -> list[str]:
@@ -129,14 +123,14 @@ def add_relaxation(parser: argparse.ArgumentParser) -> None:
         "--relaxation",
         choices=list(Relaxation),
         default="tight",
-        help="which program bounds the adversary (default: tight); strong is verified as well and closer to the truth, "
-        "found by a search; what exact adds is the solver's claim, not verified",
+        help="which program bounds the adversary (default: tight); strong is closer to the truth, found by a search; "
+        "exact (certify only) adds what the solver of the integer program claims, which is not proven",
     )
     parser.add_argument(
         "--time-limit",
         type=seconds,
         metavar="S",
-        help="seconds, in sweeps at each point (default: 10 for strong, 30 for exact, 600 otherwise)",
+        help="seconds for the whole command; what is proven by then is printed (default: 60, with --rounds none)",
     )
     parser.add_argument(
         "--rounds",
@@ -187,9 +181,51 @@ def read_question(args: argparse.Namespace) -> tuple[Instance, ThreatModel]:
     return instance, threat_of(args, instance)
 
 
+def budgets_given(args: argparse.Namespace) -> bool:
+    return any(getattr(args, name) is not None for name in TYPES)
+
+
+def bounded(args: argparse.Namespace, instance: Instance, threat: ThreatModel) -> ThreatModel:
+    """The threat model with local budgets that the base certificate covers, where nothing is asked but an instance."""
+    limited = within_base(threat, instance)
+    if limited is not threat:
+        add_note(args, "local budgets are those that the base certificate covers")
+    return limited
+
+
+def add_note(args: argparse.Namespace, text: str) -> None:
+    """A note for `print_notes`: a command that is refused prints its error only."""
+    args.notes = [*getattr(args, "notes", []), text]
+
+
+def print_notes(args: argparse.Namespace) -> None:
+    """What the command has chosen by itself, on standard error; with --json the answer has it."""
+    for text in [] if args.json else getattr(args, "notes", []):
+        print(f"certcore: note: {text}", file=sys.stderr)
+
+
+def started(args: argparse.Namespace, instance: Instance, threat: ThreatModel) -> ThreatModel:
+    """The threat model, at the budget a first view has if no budget is given at all."""
+    if budgets_given(args):
+        return threat
+    budget: dict[str, Any] = first_budget(instance)
+    if not budget:
+        raise InputError("no budget is given, and the base certificate speaks about no perturbation type")
+    said = " ".join(f"--{name.replace('_', '-')} {value:g}" for name, value in budget.items())
+    add_note(args, f"no budget is given; this is the answer for {said}")
+    return bounded(args, instance, threat.replace(**budget))
+
+
+def time_limit(args: argparse.Namespace) -> float:
+    """Seconds for the whole command; with a number of rounds, for the same result every time, no clock ends it."""
+    if args.time_limit is not None:
+        return float(args.time_limit)
+    return TIME_LIMIT if args.rounds is None else threading.TIMEOUT_MAX / 2
+
+
 def solve_options(args: argparse.Namespace) -> dict[str, Any]:
-    """Solver options as keyword arguments for the engine."""
-    return {"relaxation": args.relaxation, "time_limit": args.time_limit, "rounds": args.rounds}
+    """Solver options as keyword arguments for the engine; the time limit is the command's, see `watched`."""
+    return {"relaxation": args.relaxation, "rounds": args.rounds}
 
 
 def read_instance(args: argparse.Namespace) -> Instance:
@@ -211,21 +247,18 @@ def open_instance(path: str, args: argparse.Namespace) -> Instance:
 
 def threat_of(args: argparse.Namespace, instance: Instance) -> ThreatModel:
     """The threat model the options describe."""
-    values: dict[str, Any] = {name: getattr(args, name) for name in TYPES}
+    values: dict[str, Any] = {name: getattr(args, name) or 0 for name in TYPES}
     for name in TYPES:
         text = getattr(args, f"local_{name}")
         entry = entry_of(name)
         shares = entry.lengths or (args.local_mode == LocalMode.RELATIVE and not entry.brings_nodes)
-        values[f"local_{name}"] = text if text is None or shares else _local_count(text, name)
+        values[field_name(f"local_{name}")] = text if text is None or shares else _local_count(text, name)
     threat = ThreatModel(
         **values,
-        attr_l2_sum=args.attr_l2_sum,
         local_mode=args.local_mode,
         sigma=args.sigma,
         targets=None if args.targets is None else instance.select_targets(_targets(args.targets)),
         protected=() if args.protect is None else instance.select_targets(_existing(args.protect)),
-        node_costs=None if args.node_costs is None else _numbers(args.node_costs),
-        edge_costs=None if args.edge_costs is None else _numbers(args.edge_costs),
     )
     return threat.bound_to(instance.scale)
 
@@ -286,7 +319,7 @@ def _targets(which: str) -> str:
         return f"correct:{_targets(which.removeprefix('correct:'))}"
     if names_targets(which) or INDICES.fullmatch(which):
         return which
-    what = "a text file with one node index per line, or say all, test, class:K or indices such as 3,5,10:20"
+    what = "a text file with one node index per line, or say all, test, val, class:K or indices such as 3,5,10:20"
     return require_file(which, what, words=("all", "test", "class:K"))
 
 
@@ -294,33 +327,3 @@ def _existing(path: str) -> str:
     if names_targets(path):
         raise InputError(f"--protect takes indices such as 3,5,10:20 or a file with one per line, not {path!r}")
     return path if INDICES.fullmatch(path) else require_file(path, "indices, or a file with one node index per line")
-
-
-def nodes_text(option: str, given: str, instance: Callable[[], Instance]) -> str:
-    """Targets or protected nodes as text; a file is read."""
-    which = _targets(given) if option == "targets" else _existing(given)
-    plain = before_correct(which)
-    if plain is None or names_targets(plain) or INDICES.fullmatch(plain):
-        return which
-    nodes = write_nodes(instance().select_targets(plain))
-    return nodes if plain == which else f"correct:{nodes}"
-
-
-def costs_text(given: str) -> str:
-    """Costs as text; a file is read."""
-    return ",".join(map(str, _numbers(given).tolist()))
-
-
-def _numbers(path: str) -> np.ndarray:
-    if re.fullmatch(r"\d{1,12}(,\d{1,12})+", path, flags=re.ASCII):
-        return np.array([int(word) for word in path.split(",")], dtype=np.int64)
-    require_file(path, "a text file with one whole number per line")
-    try:
-        with open(path, encoding="utf-8") as handle:
-            words = handle.read(64 * 2**20).split()
-    except (OSError, ValueError) as error:
-        raise InputError(f"cannot read {path}; expected a text file with one whole number per line") from error
-    for number, word in enumerate(words, 1):
-        if not (word.isascii() and word.isdigit()) or len(word) > 12:
-            raise InputError(f"line {number} of {path} is {word[:20]!r}; expected a whole number")
-    return np.array([int(word) for word in words], dtype=np.int64)

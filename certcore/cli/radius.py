@@ -10,19 +10,24 @@ from certcore import messages
 from certcore.cli.options import (
     add_json,
     add_question,
+    bounded,
+    budgets_given,
     print_json,
     print_remarks,
     read_question,
     solve_options,
+    started,
     targets_before_correct,
 )
 from certcore.cli.parser import Subparsers
 from certcore.cli.status_line import StatusLine
 from certcore.cli.sweeping import watched
 from certcore.common.errors import InputError
+from certcore.domain.perturbations import TYPES
 from certcore.sweep import Radius, radius
 from certcore.sweep.axis import Axis
 from certcore.sweep.radii import read_share
+from certcore.sweep.ranges import first_axis
 
 
 def add(subparsers: Subparsers) -> None:
@@ -32,12 +37,13 @@ def add(subparsers: Subparsers) -> None:
         description="How much can be promised: the largest budget at which at least that share is certified.",
         epilog="example: certcore radius precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --at-least 0.8",
     )
-    parser.add_argument("--vary", required=True, metavar="TYPE|sigma", help="which budget to look for")
+    parser.add_argument("--vary", metavar="TYPE|sigma", help="which budget to look for (default: the main one)")
     parser.add_argument(
         "--at-least",
-        required=True,
+        default="80%",
         metavar="SHARE",
-        help="share of the targets: 0.8, 80%% or 80 (1 means all of them); with --targets correct: of the right labels",
+        help="share of the targets: 0.8, 80%% (default) or 80 (1 means all of them); with --targets correct: of the "
+        "right labels",
     )
     add_question(parser)
     add_json(parser)
@@ -46,9 +52,14 @@ def add(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     share = _read_at_least(args.at_least)
     instance, threat = read_question(args)
+    vary = args.vary or first_axis(instance, threat)
+    if args.vary is None and not budgets_given(args):
+        threat = bounded(args, instance, threat)
+    if vary not in TYPES:
+        threat = started(args, instance, threat)
 
     def work(cancel: threading.Event, progress: StatusLine) -> Radius:
-        return radius(instance, threat, args.vary, share, cancel=cancel, progress=progress, **solve_options(args))
+        return radius(instance, threat, vary, share, cancel=cancel, progress=progress, **solve_options(args))
 
     result = watched("radius", args, work)
     before = targets_before_correct(args, instance)
@@ -59,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
         print_json(result.to_json() | accuracy | {"guarantee": str(said)})
     else:
         print(said)
-        print_remarks(instance, Axis.parse(args.vary).at(threat, result.value or 1))
+        print_remarks(instance, Axis.parse(vary).at(threat, result.value or 1))
     return 0
 
 

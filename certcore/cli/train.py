@@ -10,7 +10,7 @@ from certcore.common.errors import InputError
 from certcore.common.files import require_writable
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.noise import PAPER_THETA, Noise
-from certcore.models.registry import model_names
+from certcore.models.registry import MODELS
 
 
 def add(subparsers: Subparsers) -> None:
@@ -21,7 +21,7 @@ def add(subparsers: Subparsers) -> None:
         "certcore train pubmed gcn --attr-std 0.06",
     )
     parser.add_argument("dataset", help="name of a dataset or path of an imported .npz")
-    parser.add_argument("model", choices=model_names(), help="classifier")
+    parser.add_argument("model", choices=MODELS, help="classifier")
     parser.add_argument(
         "types", nargs="?", choices=(*PAPER_THETA, str(BundleTypes.CONVEX)), help="what will be smoothed, or convex"
     )

@@ -1,11 +1,12 @@
-"""Notebook display of results: cards, data frames and plots.
+"""Notebook display of results: a short text, data frames, graphs, plots and the workbench.
 
-`certcore/__init__.py` registers the functions of `certcore.notebook` here. Each of their modules is imported at its
-first use, so that computing a certificate imports neither pandas nor Plotly nor the message texts.
+Each method imports `certcore.notebook` when it is called, so that computing a certificate imports neither pandas nor
+Plotly nor the texts of messages.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ _VIEWS: dict[str, Callable[..., Any]] = {}
 
 
 def register_views(**views: Callable[..., Any]) -> None:
-    """Register the functions that display results, by name."""
+    """Register the functions that display results, by name: layers below do not import those above them."""
     _VIEWS.update(views)
 
 
@@ -23,15 +24,15 @@ def view(name: str, *args: Any, **options: Any) -> Any:
 
 
 class Display:
-    """A result with a card for notebooks, a pandas frame and a plot."""
+    """A result with a pandas frame and a plot."""
 
-    def _repr_html_(self) -> str:
-        return str(view("card", self))
-
-    def to_frame(self) -> Any:
-        """The numbers as a pandas frame."""
+    def frame(self) -> Any:
+        """The numbers as a pandas frame: of a certificate a row per node, of a sweep a row per value or cell."""
         return view("frame", self)
 
-    def plot(self, backend: str = "plotly", *, dark: bool = False) -> Any:
-        """A plot of the result, drawn by `plotly` (a `go.Figure`) or `matplotlib`."""
-        return view("plot", self, backend, dark=dark)
+    def plot(self, path: str | os.PathLike[str] | None = None, **options: Any) -> Any:
+        """Draw the result into a file (`.pdf`, `.svg`, `.png`, `.csv` or `.tex`; options `width="8.5cm"` and `font`).
+
+        Without a file, show a curve or a surface for the screen (`dark=True`), and a certificate's graph as printed.
+        """
+        return view("plot", self, path, **options)

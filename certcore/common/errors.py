@@ -22,9 +22,10 @@ class InputError(Exception):
 
 
 class SoundnessError(RuntimeError):
-    """A certified count and a replayed attack contradict each other: a bug in this program, never a fault of the input.
+    """A certified count and a replayed attack contradict each other, or a proof made here is rejected by the verifier.
 
-    The command line prints the sentence and exits with code 70; the dashboard shows it instead of the number.
+    It is a bug in this program, never a fault of the input. The command line prints the sentence and exits with code
+    70; the dashboard shows it instead of the number.
     """
 
 

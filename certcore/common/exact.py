@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from fractions import Fraction
 
@@ -96,6 +97,11 @@ def decimal_text(number: Fraction) -> str:
 def confidence_text(alpha: str, whole: int = 1) -> str:
     """1 − α with all its digits (times `whole`: 1, or 100 for per cent). 0.9999999 must not be shown as 1."""
     return decimal_text(whole * (1 - Fraction(alpha)))
+
+
+def together(alphas: Iterable[str]) -> str:
+    """The error probability of several statements at once, by the union bound."""
+    return decimal_text(min(Fraction(1), sum(map(Fraction, alphas), Fraction(0))))
 
 
 def ceil_float(numerator: int, denominator: int) -> float:

@@ -1,6 +1,6 @@
 """Executors for independent tasks: in this process, in local processes, or on a Dask cluster.
 
-Votes, splits and cells of a sweep are independent of each other. They are submitted to an executor of
+Votes and sweeps of several instances are independent of each other. They are submitted to an executor of
 `concurrent.futures`. The results do not depend on which executor runs them.
 """
 
@@ -54,20 +54,9 @@ def _leave_with(parent: multiprocessing.process.BaseProcess) -> None:
     os._exit(1)
 
 
-_kept: dict[int, ProcessPoolExecutor] = {}
-"""Pools that stay for the next sweep, by their number of workers."""
-_keeping = threading.Lock()
-
-
 @contextlib.contextmanager
-def open_executor(
-    jobs: int | None = None, scheduler: str | None = None, *, keep: bool = False
-) -> Iterator[tuple[Executor, int]]:
-    """An executor and its number of workers: local processes, or the Dask cluster at `scheduler`.
-
-    With `keep`, the processes stay for the next request of as many: their start takes longer than a small sweep, and
-    they know programs and bases.
-    """
+def open_executor(jobs: int | None = None, scheduler: str | None = None) -> Iterator[tuple[Executor, int]]:
+    """An executor and its number of workers: local processes, or the Dask cluster at `scheduler`."""
     if scheduler:
         with _dask(scheduler) as opened:
             yield opened
@@ -78,25 +67,13 @@ def open_executor(
     if workers == 1:
         yield SerialExecutor(), 1
         return
-    with _keeping:
-        # Kept processes know no module that came later, which tasks of others may need.
-        pool = (_kept.pop(workers, None) if keep else None) or _spawned(workers)
-    try:
-        yield pool, workers
-    except BaseException:
-        pool.shutdown(wait=True, cancel_futures=True)
-        raise
-    with _keeping:
-        if keep and workers not in _kept:
-            _kept[workers] = pool
-            return
-    pool.shutdown(wait=True, cancel_futures=True)
-
-
-def _spawned(workers: int) -> ProcessPoolExecutor:
     # Spawned, not forked: a fork of a process that has used OpenMP or Numba threads may hang.
     context = multiprocessing.get_context("spawn")
-    return ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker)
+    pool = ProcessPoolExecutor(workers, mp_context=context, initializer=_begin_worker)
+    try:
+        yield pool, workers
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
 
 
 @contextlib.contextmanager

@@ -8,41 +8,32 @@ from __future__ import annotations
 
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import Future, wait
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Generic, TypeVar
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 Other = TypeVar("Other")
 
 
-class Beside(Generic[T]):
-    """Runs work in a non-daemon thread and keeps its result or error. The process must not exit during a solve."""
+def over(deadline: float, cancel: threading.Event | None) -> bool:
+    """Whether the time (of `time.perf_counter`) is over or the work was cancelled."""
+    return time.perf_counter() > deadline or (cancel is not None and cancel.is_set())
 
-    def __init__(self, work: Callable[[], T]) -> None:
-        self._work = work
-        self._outcome: list[Any] = [None, None]
-        self._done = threading.Event()
-        # Not Thread.join: after an interrupt it may report a running thread as finished.
-        self.wait = self._done.wait
-        self.is_done = self._done.is_set
-        self.start = threading.Thread(target=self._run, name="certcore-work").start
 
-    def _run(self) -> None:
+def _thread(work: Callable[[], T], running: Future[T]) -> threading.Thread:
+    """A non-daemon thread that puts the result or error of the work into a future. No process exits during a solve."""
+
+    def run() -> None:
         try:
-            self._outcome[0] = self._work()
+            running.set_result(work())
         except BaseException as error:
-            self._outcome[1] = error
-        finally:
-            self._done.set()
+            running.set_exception(error)
 
-    def result(self) -> T:
-        """The return value of the finished work; an exception of the work is raised again here."""
-        if self._outcome[1] is not None:
-            raise self._outcome[1]
-        result: T = self._outcome[0]
-        return result
+    return threading.Thread(target=run, name="certcore-work")
 
 
 def run_beside(work: Callable[[threading.Event], T], on_interrupt: Callable[[], None] | None = None) -> tuple[T, bool]:
@@ -52,18 +43,20 @@ def run_beside(work: Callable[[threading.Event], T], on_interrupt: Callable[[], 
     raised.
     """
     cancel = threading.Event()
-    running = Beside(lambda: work(cancel))
-    wait: Callable[[], object] = running.start  # start() blocks too, until the thread runs
-    while not running.is_done():
+    running: Future[T] = Future()
+    # start() blocks too, until the thread runs. It is not joined: after an interrupt, join may report a running thread
+    # as finished.
+    step: Callable[[], object] = _thread(lambda: work(cancel), running).start
+    while not running.done():
         try:
-            wait()
+            step()
         except KeyboardInterrupt:
             if cancel.is_set():
                 raise
             cancel.set()
             if on_interrupt is not None:
                 on_interrupt()
-        wait = partial(running.wait, 0.2)
+        step = partial(wait, [running], 0.2)
     return running.result(), cancel.is_set()
 
 
@@ -71,11 +64,11 @@ def run_or_leave(work: Callable[[], T], cancel: threading.Event, otherwise: Call
     """Run the work in a thread; when cancelled, abandon the thread (it cannot be stopped) and return `otherwise()`."""
     if cancel.is_set():
         return otherwise()
-    running = Beside(work)
-    running.start()
+    running: Future[T] = Future()
+    _thread(work, running).start()
     try:
-        while not running.wait(0.02):
-            if cancel.is_set() and not running.wait(0.04):
+        while wait([running], 0.02).not_done:
+            if cancel.is_set() and wait([running], 0.04).not_done:
                 return otherwise()
     except BaseException:
         cancel.set()
@@ -101,6 +94,23 @@ def watching(cancel: threading.Event, stop: Callable[[], object], every: float) 
     finally:
         finished.set()
         watcher.join()
+
+
+@contextmanager
+def limited(seconds: float, cancel: threading.Event | None = None) -> Iterator[threading.Event]:
+    """An event that is set after some seconds, or when `cancel` is set."""
+    stop = threading.Event()
+    timer = threading.Timer(seconds, stop.set)
+    timer.daemon = True
+    timer.start()
+    try:
+        if cancel is None:
+            yield stop
+        else:
+            with watching(cancel, stop.set, 0.05):
+                yield stop
+    finally:
+        timer.cancel()
 
 
 def _in_notebook() -> bool:

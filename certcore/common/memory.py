@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import resource
 from pathlib import Path
 
@@ -23,7 +24,7 @@ def available_memory() -> float:
     soft = resource.getrlimit(resource.RLIMIT_AS)[0]
     if soft != resource.RLIM_INFINITY:
         found.append(soft - _line("/proc/self/status", "VmSize:"))
-    return min(value for value in found if value == value)  # NaN: a limit that could not be read
+    return min(value for value in found if not math.isnan(value))  # NaN: a limit that could not be read
 
 
 def check_memory(entries: int) -> None:

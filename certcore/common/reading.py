@@ -59,6 +59,20 @@ def whole_numbers(
     return read_only(array.astype(np.int64, order="C"))
 
 
+def node_numbers(nodes: Any, n_nodes: int, what: str) -> np.ndarray:
+    """Indices of nodes, given as such or as a mask of one boolean per node; tensors are moved to the CPU."""
+    nodes = nodes.detach().cpu().numpy() if hasattr(nodes, "detach") else nodes
+    if np.asarray(nodes).dtype != bool:
+        return whole_numbers(nodes, what, 0, n_nodes - 1)
+    mask = np.asarray(nodes)
+    if mask.shape != (n_nodes,):
+        raise InputError(
+            f"the mask of {what} has shape {mask.shape}; expected one boolean for each of {n_nodes:,} nodes (where "
+            "there are several splits choose one, mask[:, 0])"
+        )
+    return np.flatnonzero(mask)
+
+
 def read_only(array: np.ndarray) -> np.ndarray:
     """Make the array read-only in place and return it: bounds and digests were computed from its values."""
     array.setflags(write=False)

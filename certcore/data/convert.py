@@ -15,10 +15,10 @@ from certcore.common.reading import whole_numbers
 from certcore.data.dataset import Changes, Dataset, ImportOptions, build_dataset, load_dataset_file, numbered_classes
 from certcore.data.features import built_from, nearest_points
 from certcore.data.linqs import read_linqs
-from certcore.data.split import TEST, TRAIN, VALIDATION
 from certcore.data.texts import from_documents, neighbour_pairs
 from certcore.domain.graph import MAX_ATTRS
 from certcore.domain.limits import MAX_CLASSES
+from certcore.domain.split import TEST, TRAIN, VALIDATION
 
 
 def from_pyg(
@@ -28,6 +28,11 @@ def from_pyg(
 
     Only the `ImportOptions` change the data. Values other than 0 and 1 need `keep_values` or `binarize`.
     """
+    if getattr(data, "edge_index", None) is None and getattr(data, "adj_t", None) is not None:
+        raise InputError(
+            f"the Data object of {name} has adj_t and no edge_index; give the data as they were before ToSparseTensor "
+            "(layers take both; edges='adjacency' gives a model of your own the matrix)"
+        )
     for key in ("x", "edge_index", "y"):
         if getattr(data, key, None) is None:
             raise InputError(f"the Data object of {name} has no {key}; expected x, edge_index and y")

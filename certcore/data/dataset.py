@@ -15,9 +15,9 @@ from scipy.sparse.csgraph import connected_components
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.reading import flag, read_json, whole_numbers
-from certcore.data.split import TEST
 from certcore.domain.graph import Graph, pattern
 from certcore.domain.limits import MAX_CLASSES
+from certcore.domain.split import TEST
 
 
 @dataclass(frozen=True, eq=False)

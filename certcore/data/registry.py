@@ -10,7 +10,6 @@ import numpy as np
 
 from certcore.common.errors import InputError, did_you_mean
 from certcore.common.files import cache_folder
-from certcore.common.plugins import DATASETS, load_plugin, plugins
 from certcore.data.dataset import (
     AS_IN_THE_PAPER,
     Dataset,
@@ -132,27 +131,6 @@ REGISTRY = {
 }
 
 
-def known_datasets() -> dict[str, KnownDataset]:
-    """The datasets above and those of installed packages; built-in names take precedence."""
-    return {name: _from_package(name) for name in plugins(DATASETS) if name not in REGISTRY} | REGISTRY
-
-
-def _from_package(name: str) -> KnownDataset:
-    entry = plugins(DATASETS)[name]
-    owner = entry.dist.name if entry.dist is not None else entry.value
-
-    def load() -> Dataset:
-        dataset = load_plugin(entry)()
-        if not isinstance(dataset, Dataset):
-            raise InputError(
-                f"the dataset {name!r} of the package {owner} is a {type(dataset).__name__}; expected a "
-                "certcore.Dataset, as build_dataset or from_pyg return it"
-            )
-        return dataset
-
-    return KnownDataset(name, f"package {owner}", (None, None, None, None), load)
-
-
 #: Names of the same graphs with real-valued attributes, for l2 attacks.
 VALUED = {"pubmed": "pubmed_tfidf"}
 
@@ -171,16 +149,14 @@ def get_dataset(name: str, *, refresh: bool = False) -> Dataset:
         dataset = load_dataset_file(path, name)
         check_counts(dataset)
         return dataset
-    known = known_datasets()
-    if name not in known:
+    if name not in REGISTRY:
         raise InputError(
-            f"there is no dataset {name!r}{did_you_mean(name, known)}; expected one of {', '.join(known)}, "
+            f"there is no dataset {name!r}{did_you_mean(name, REGISTRY)}; expected one of {', '.join(REGISTRY)}, "
             "or the path of an imported .npz file"
         )
-    dataset = known[name].load()
+    dataset = REGISTRY[name].load()
     check_counts(dataset)
-    if name in REGISTRY:  # only built-in datasets are cached: those of other packages may change with their version
-        save_dataset(path, dataset)
+    save_dataset(path, dataset)
     return dataset
 
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from certcore.common.errors import InputError
+from certcore.domain.split import TEST, TRAIN, VALIDATION
 
-TRAIN, VALIDATION, TEST = 0, 1, 2
 #: Nodes of each class in the training set, and in the validation set.
 PER_CLASS = 20
 

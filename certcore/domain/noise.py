@@ -21,9 +21,10 @@ from certcore.domain.perturbations import FLIPS
 
 #: Smallest allowed non-zero distance of a flip probability from 0 and from 1. Samplers cannot resolve smaller ones.
 LEAST = Fraction(1, 10**12)
-#: The lattice step h is the largest power of two of at most s / PER_STD. Behind a first linear map it is at most s /
-#: PER_STD_BEHIND.
-PER_STD, PER_STD_BEHIND = 16, 1024
+#: The lattice step h is the largest power of two of at most s / PER_STD.
+PER_STD = 16
+#: The same behind a first linear map.
+PER_STD_BEHIND = 1024
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,18 @@
 """The table of perturbation types; everything specific to a type is in its entry.
 
 The order of the table is the order of every vector over types (budgets, points of fronts, columns of attacks). It is
-part of the proof format, so `register` appends new types at the end.
+part of the proof format, so a new type goes to the end.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, overload
+from typing import Final
 
 import numpy as np
 
 from certcore.common.choice import Choice
-from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
 
 ATTR_ADD: Final = 0
@@ -50,7 +48,7 @@ class Change(Choice):
 
 @dataclass(frozen=True)
 class Perturbation:
-    """One perturbation type; `register` adds a further one."""
+    """One perturbation type."""
 
     name: str
     """Its keyword and its name in files, links and proofs. The command-line option is `--name`."""
@@ -122,7 +120,8 @@ def _free_pairs(graph: Graph, free: np.ndarray) -> np.ndarray:
     return (2 if graph.directed else 1) * (int(free.sum()) - 1) - _free_edges(graph, free)
 
 
-_TABLE: list[Perturbation] = [
+#: The entries of all types.
+TABLE: Final = (
     Perturbation(
         name="attr_add", site=Site.NODE, change=Change.ADD,
         singular="attribute addition", plural="attribute additions", short="attr +", start=2,
@@ -166,95 +165,15 @@ _TABLE: list[Perturbation] = [
         share_of=lambda graph: graph.ones, share_words=("norm of its row", "norm of a row"), whole=False, lengths=True,
         unit="unit",
     ),
-]  # fmt: skip
-
-INJECT: Final = [entry.name for entry in _TABLE].index("inject")
-
-
-class _Column(Sequence[Any]):
-    """A read-only view of one column of the table, which follows later registrations."""
-
-    def __init__(self, of: Callable[[Perturbation], Any]) -> None:
-        self._of = of
-        self.refresh()
-
-    def refresh(self) -> None:
-        self._now = tuple(map(self._of, _TABLE))
-
-    @overload
-    def __getitem__(self, place: int) -> Any: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> tuple[Any, ...]: ...
-
-    def __getitem__(self, place: int | slice) -> Any:
-        return self._now[place]
-
-    def __len__(self) -> int:
-        return len(self._now)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._now)
-
-    def __contains__(self, value: object) -> bool:
-        return value in self._now
-
-    def index(self, value: Any, start: int = 0, stop: int | None = None) -> int:
-        return self._now.index(value, start, len(self._now) if stop is None else stop)
-
-    def __eq__(self, other: object) -> bool:
-        return self._now == (other._now if isinstance(other, _Column) else other)
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __repr__(self) -> str:
-        return repr(self._now)
-
+)  # fmt: skip
 
 #: The names of all types, in the order of every vector over them.
-TYPES: Final[Sequence[str]] = _Column(lambda entry: entry.name)
-#: Their entries.
-TABLE: Final[Sequence[Perturbation]] = _Column(lambda entry: entry)
+TYPES: Final = tuple(entry.name for entry in TABLE)
+INJECT: Final = TYPES.index("inject")
 #: Their display names in the plural, by name.
-LABELS: Final[dict[str, str]] = {entry.name: entry.plural for entry in _TABLE}
+LABELS: Final[dict[str, str]] = {entry.name: entry.plural for entry in TABLE}
 #: The types that flip one bit of the graph, in the order of θ and everything derived from it.
 FLIPS: Final = ("attr_add", "attr_del", "adj_add", "adj_del")
-
-
-def register(entry: Perturbation) -> None:
-    """Append a perturbation type to the table.
-
-    Call it once, before anything else of the engine or the dashboard is imported or created: existing threat models,
-    fronts and instances lack an entry for the new type. Files and proofs without the type do not change.
-    """
-    taken = {*TYPES, *(alias for other in TABLE for alias in (*other.aliases, other.local_name))}
-    for name in (entry.name, *entry.aliases):
-        if not name.isidentifier() or name.startswith(("local_", "share_")) or name in taken:
-            raise InputError(f"{name!r} cannot be the name of a new type; expected a keyword that is not in use yet")
-    if not entry.at_nodes:
-        raise InputError(f"{entry.name} changes edges; a new type has to be spent at nodes, edges have their own rows")
-    _TABLE.append(entry)
-    LABELS[entry.name] = entry.plural
-    _refresh()
-
-
-@contextmanager
-def registered(entry: Perturbation) -> Iterator[None]:
-    """Register a type temporarily, for tests; objects created meanwhile must not be used afterwards."""
-    register(entry)
-    try:
-        yield
-    finally:
-        _TABLE.remove(entry)
-        del LABELS[entry.name]
-        _refresh()
-
-
-def _refresh() -> None:
-    for column in (TYPES, TABLE):
-        assert isinstance(column, _Column)
-        column.refresh()
 
 
 def no_flips() -> str:

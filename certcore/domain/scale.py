@@ -8,7 +8,6 @@ attacker, and for attacks down, so that an attack found is no longer than it may
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
@@ -99,31 +98,6 @@ def read_length(value: object, what: str) -> Fraction:
     return number
 
 
-def greedy_square(total: Fraction, squares: Sequence[Fraction]) -> Fraction:
-    """The largest sum of squares of lengths with sum `total`, where length i is at most √squares[i].
-
-    The largest limits are filled first: that vector majorises every feasible one, and a sum of squares is Schur-convex.
-    The result is rounded up.
-    """
-    left, found = total, Fraction(0)
-    for square in sorted(squares, reverse=True):
-        if left <= 0 or not square:
-            break
-        if square >= left**2:
-            return found + left**2
-        found += square
-        left -= root_down(square)  # rounded down, so that too much is left for the next: an upper bound
-    return found
-
-
 def shown(scale: Scale | None, amounts: npt.ArrayLike) -> np.ndarray:
     """Amounts by type (last axis) for display, with or without lengths."""
     return np.asarray(amounts) if scale is None else scale.shown(amounts)
-
-
-def root_down(square: Fraction) -> Fraction:
-    """√square, rounded down to a multiple of 2⁻⁹⁶; exact if the root is a short decimal fraction."""
-    above, below = math.isqrt(square.numerator), math.isqrt(square.denominator)
-    if above**2 == square.numerator and below**2 == square.denominator:
-        return Fraction(above, below)
-    return Fraction(math.isqrt((square.numerator << 192) // square.denominator), 1 << 96)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from decimal import Decimal
 from fractions import Fraction
 from functools import cached_property
-from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Any, TypedDict, Unpack
+from typing import Any, TypedDict
 
 import numpy as np
 
@@ -18,19 +17,21 @@ from certcore.common.reading import whole_number, whole_numbers
 from certcore.domain.graph import MAX_NODES, Graph
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import FLIPS, LABELS, TABLE, TYPES, UNLIMITED, Perturbation, canonical, no_flips
-from certcore.domain.scale import Scale, greedy_square, read_length
+from certcore.domain.scale import Scale, read_length
 
 Length = int | float | str | Decimal | Fraction
 LocalBudget = int | float | str | Decimal | Fraction | Sequence[int] | np.ndarray | None
 
 #: Larger budgets are refused. No supported graph has so many bits, and sums must be exact in 64 bits.
 MAX_BUDGET = 10**9
-MAX_COST = 10**6
+
+#: Parts of a threat model that earlier versions knew.
+DROPPED = {"node_costs": "costs of flips", "edge_costs": "costs of flips", "attr_l2_sum": "sums of norms"}
 
 
-@dataclass(frozen=True, eq=False, init=False, repr=False)
+@dataclass(frozen=True, eq=False, kw_only=True, repr=False)
 class ThreatModel:
-    """Global budgets, local budgets, attacker count σ, targets, protected nodes and costs; validates itself.
+    """Global budgets, local budgets, attacker count σ, targets and protected nodes; validates itself.
 
     Every perturbation type has a global budget under its name (`attr_del=50`) and a local one (`local_attr_del=5`).
     Local budgets are None (no limit), one number for all nodes, or one number per node. With `local_mode="relative"`
@@ -40,91 +41,67 @@ class ThreatModel:
     Each of `inject` new nodes has at most `inject_edges` edges to nodes of the graph (None: no limit), any attributes
     and any edges to other new nodes. `sigma=None` lets the attacker control every node; 0 means none. `targets=None`
     means the instance's own targets. Protected nodes keep their attributes and all their edges, and new nodes cannot be
-    linked to them. `node_costs` (per node, for attribute flips) and `edge_costs` (per edge in the order of
-    `Graph.edges`, for deletions) are integers of at least one: a flip uses its cost of the global budget.
+    linked to them.
 
     Budgets of `attr_l2` are lengths, given as decimals. `attr_l2="0.3"` limits the root of the sum of all squared
-    changes. `attr_l2_sum="3"` instead limits the sum of the norms of all changed rows (and needs `local_attr_l2`). The
-    conversion to units depends on the noise of an instance, so `bound_to` binds a threat model to it.
+    changes. The conversion to units depends on the noise of an instance, so `bound_to` binds a threat model to it.
     """
 
-    local: tuple[LocalBudget, ...]
-    """The local budgets, in the same order."""
-    local_mode: str
-    sigma: int | None
-    targets: np.ndarray | None
-    protected: np.ndarray
-    node_costs: np.ndarray | None
-    edge_costs: np.ndarray | None
-    attr_l2_sum: Fraction | None
-    scale: Scale | None
+    attr_add: int = 0
+    attr_del: int = 0
+    adj_add: int = 0
+    adj_del: int = 0
+    inject: int = 0
+    attr_l2: Any = Fraction(0)
+    """A length, held as an exact fraction."""
+    local_attr_add: LocalBudget = None
+    local_attr_del: LocalBudget = None
+    local_adj_add: LocalBudget = None
+    local_adj_del: LocalBudget = None
+    inject_edges: int | None = None
+    """How many edges a new node may have to nodes of the graph; None: no limit."""
+    local_attr_l2: LocalBudget = None
+    local_mode: str = LocalMode.ABSOLUTE
+    sigma: int | None = None
+    targets: Any = None
+    protected: Any = ()
+    scale: Scale | None = None
     """Conversion of lengths to units, from the instance to which the threat model is bound; None if unbound."""
 
-    if TYPE_CHECKING:  # the built-in types; registered ones are in `TABLE`
-        attr_add: int
-        attr_del: int
-        adj_add: int
-        adj_del: int
-        inject: int
-        attr_l2: Fraction
-        local_attr_add: LocalBudget
-        local_attr_del: LocalBudget
-        local_adj_add: LocalBudget
-        local_adj_del: LocalBudget
-        local_inject: int | None
-        local_attr_l2: LocalBudget
-
-    def __init__(self, **parts: Unpack[Budgets]) -> None:
-        given: dict[str, Any] = {canonical(name): value for name, value in parts.items()}
-        if len(given) < len(parts):
-            raise InputError(f"a budget is given twice, by two of its names ({', '.join(parts)}); give it once")
-        strange = [name for name in given if name not in part_names()]
-        if strange:
-            known = part_names()
-            hint = did_you_mean(strange[0], known)
-            raise InputError(f"{strange[0]!r} is no part of a threat model{hint}; expected one of {', '.join(known)}")
-        values: dict[str, Any] = {entry.name: _budget(given.get(entry.name, 0), entry) for entry in TABLE}
-        mode = LocalMode.parse(given.get("local_mode", LocalMode.ABSOLUTE), "local_mode")
-        for name, entry in zip(TYPES, TABLE):
+    def __post_init__(self) -> None:
+        mode = LocalMode.parse(self.local_mode, "local_mode")
+        values: dict[str, Any] = {entry.name: _budget(getattr(self, entry.name), entry) for entry in TABLE}
+        for entry in TABLE:
             own = LocalMode.ABSOLUTE if entry.brings_nodes else mode
-            values[f"local_{name}"] = _local(given.get(f"local_{name}"), entry, own)
-            if entry.brings_nodes and np.ndim(values[f"local_{name}"]):
-                raise InputError(f"{entry.local_name} is a list; expected one number of edges for every new node")
-        total = given.get("attr_l2_sum")
-        if total is not None:
-            total = read_length(total, "attr_l2_sum")
-            if values["attr_l2"] or values["local_attr_l2"] is None:
-                raise InputError(
-                    "attr_l2_sum limits the sum of the norms of all changed rows; expected it together with "
-                    "local_attr_l2 and without attr_l2"
-                )
-        sigma, targets = given.get("sigma"), given.get("targets")
-        protected = np.unique(_index_array(given.get("protected", ()), "protected nodes"))
+            name = field_name(f"local_{entry.name}")
+            values[name] = _local(getattr(self, name), entry, own)
+            if entry.brings_nodes and np.ndim(values[name]):
+                raise InputError(f"{name} is a list; expected one number of edges for every new node")
+        protected = np.unique(_index_array(self.protected, "protected nodes"))
         protected.setflags(write=False)
         values |= {
-            "attr_l2_sum": total,
-            "scale": None,
-            "local": tuple(values[f"local_{name}"] for name in TYPES),
             "local_mode": mode,
-            "sigma": None if sigma is None else _count(sigma, "the attacker count σ"),
-            "targets": None if targets is None else _index_array(targets, "targets"),
+            "sigma": None if self.sigma is None else _count(self.sigma, "the attacker count σ"),
+            "targets": None if self.targets is None else _index_array(self.targets, "targets"),
             "protected": protected,
         }
-        for name in ("node_costs", "edge_costs"):
-            costs = given.get(name)
-            values[name] = None if costs is None else _costs(costs, name)
-        if total and values["node_costs"] is not None:
-            # The budget in squared units is derived for norms that cost one each.
-            raise InputError(
-                "attr_l2_sum is given together with node_costs, which multiply squared norms and not norms; expected "
-                "one of them: use attr_l2 with the costs, or leave the costs out"
-            )
-        self.__dict__.update(values)
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     def __repr__(self) -> str:
         parts = {name: getattr(self, name) for name in part_names()}
         lengths = {name: decimal_text(value) for name, value in parts.items() if isinstance(value, Fraction)}
         return f"ThreatModel({', '.join(f'{name}={value!r}' for name, value in (parts | lengths).items())})"
+
+    @property
+    def local_inject(self) -> int | None:
+        """`inject_edges`, under the name of the other local budgets."""
+        return self.inject_edges
+
+    @cached_property
+    def local(self) -> tuple[LocalBudget, ...]:
+        """The local budgets, in the order of the perturbation types."""
+        return tuple(getattr(self, f"local_{name}") for name in TYPES)
 
     @cached_property
     def budgets(self) -> tuple[int, ...]:
@@ -135,18 +112,15 @@ class ThreatModel:
         return tuple(self._units(entry.name) if entry.lengths else getattr(self, entry.name) for entry in TABLE)
 
     def _units(self, name: str) -> int:
-        length, total = getattr(self, name), self.attr_l2_sum if name == "attr_l2" else None
-        if not (length or total):
+        length = getattr(self, name)
+        if not length:
             return 0
         if self.scale is None:
             return MAX_BUDGET
-        square = length**2 if total is None else total**2
-        if total is not None and self.scale.graph is not None:
-            square = greedy_square(total, self.squared_limits(TYPES.index(name), self.scale.graph.n_nodes))
-        units = self.scale.of_square(square)
+        units = self.scale.of_square(length**2)
         if units > MAX_BUDGET:
             raise InputError(
-                f"{name} is {decimal_text(length or total or Fraction(0))}, too many standard deviations of the noise "
+                f"{name} is {decimal_text(length)}, too many standard deviations of the noise "
                 f"({decimal_text(self.scale.std)}); expected at most {self.scale.length(MAX_BUDGET):.4g}"
             )
         return units
@@ -163,7 +137,7 @@ class ThreatModel:
 
     def bound_to(self, scale: Scale | None) -> ThreatModel:
         """The same threat model with lengths converted by this scale; refused if there are lengths but no scale."""
-        given = any(getattr(self, entry.name) for entry in TABLE if entry.lengths) or self.attr_l2_sum
+        given = any(getattr(self, entry.name) for entry in TABLE if entry.lengths)
         if scale is None and given:
             raise InputError(
                 "attr_l2 moves attributes that are numbers, but this instance has no Gaussian attribute noise; "
@@ -173,9 +147,7 @@ class ThreatModel:
 
     def with_scale(self, scale: Scale | None) -> ThreatModel:
         """The same threat model with lengths converted by this scale."""
-        bound = self.replace()
-        bound.__dict__["scale"] = scale
-        return bound
+        return replace(self, scale=scale)
 
     def with_types(self, kinds: Iterable[int]) -> ThreatModel:
         """The same threat model with the smallest positive budget for those of the types that have none."""
@@ -186,14 +158,7 @@ class ThreatModel:
     def shown(self, kind: int) -> str:
         """A global budget for display: a number of flips, or a length."""
         value = getattr(self, TYPES[kind])
-        if TYPES[kind] == "attr_l2" and self.attr_l2_sum:
-            return f"{decimal_text(self.attr_l2_sum)} in all"
         return decimal_text(value) if isinstance(value, Fraction) else str(value)
-
-    @property
-    def inject_edges(self) -> int | None:
-        """How many edges a new node may have to nodes of the graph; None: no limit."""
-        return self.local_inject
 
     @property
     def has_local(self) -> bool:
@@ -202,11 +167,7 @@ class ThreatModel:
 
     def replace(self, **changes: Any) -> ThreatModel:
         """The same threat model with some parts changed."""
-        parts: Any = {name: getattr(self, name) for name in part_names()}
-        parts |= {canonical(name): value for name, value in changes.items()}
-        changed = ThreatModel(**parts)
-        changed.__dict__["scale"] = self.scale
-        return changed
+        return replace(self, **{field_name(name): value for name, value in changes.items()})
 
     def check(self, graph: Graph) -> None:
         """Check everything that depends on the size of the graph."""
@@ -214,7 +175,7 @@ class ThreatModel:
         flipped = [name for name in FLIPS[:2] if getattr(self, name)]
         if graph.real and flipped:
             raise InputError(f"there is a budget for {LABELS[flipped[0]]}, but {no_flips()}")
-        if not graph.real and (self.attr_l2 or self.attr_l2_sum):
+        if not graph.real and self.attr_l2:
             raise InputError(
                 "there is a budget attr_l2, but the attributes of this graph are bits, not numbers; expected attr_add "
                 "and attr_del, the numbers of flips"
@@ -229,12 +190,6 @@ class ThreatModel:
             nodes = np.asarray([] if nodes is None else nodes)
             if len(nodes) and nodes.max() >= n:
                 raise InputError(f"{name} contain node {nodes.max()}; expected indices from 0 to {n - 1}")
-        for name, costs, size in (
-            ("node_costs", self.node_costs, n),
-            ("edge_costs", self.edge_costs, graph.n_edges),
-        ):
-            if costs is not None and len(costs) != size:
-                raise InputError(f"{name} has {len(costs)} entries; expected {size}")
 
     def local_limits(self, graph: Graph) -> np.ndarray:
         """Local budgets as a (types, N) array of counts; UNLIMITED where none is set."""
@@ -277,15 +232,12 @@ class ThreatModel:
                     local[entry.name] = _plain(value, decimal_text if plain else _quotient)
         # Registered types are written only if used, so that the text of other threat models does not change.
         result: dict[str, Any] = {}
-        for name, value in ((name, getattr(self, name)) for name in (*TYPES, "attr_l2_sum")):
+        for name, value in ((name, getattr(self, name)) for name in TYPES):
             if name in FLIPS or value:
                 result[name] = decimal_text(value) if isinstance(value, Fraction) else value
         result |= {"local": local, "sigma": self.sigma}
         if len(self.protected):
             result["protected"] = np.asarray(self.protected).tolist()
-        for name in ("node_costs", "edge_costs"):
-            if getattr(self, name) is not None:
-                result[name] = np.asarray(getattr(self, name)).tolist()
         return result
 
     @classmethod
@@ -293,7 +245,8 @@ class ThreatModel:
         """Read the output of `to_json`; anything else is refused."""
         if not isinstance(data, dict):
             raise InputError("the threat model is not a JSON object; expected the object that `certify --proof` writes")
-        known = {*TYPES, "attr_l2_sum", "local", "sigma", "protected", "node_costs", "edge_costs"}
+        refuse_dropped(data)
+        known = {*TYPES, "local", "sigma", "protected"}
         strange = sorted(set(data) - known)
         if strange:
             raise InputError(
@@ -303,16 +256,13 @@ class ThreatModel:
         if not isinstance(local, dict) or set(local) - {"mode", *TYPES}:
             raise InputError("the local budgets are not an object of perturbation types and a mode")
         budgets: dict[str, Any] = {name: data.get(name, 0) for name in TYPES}
-        budgets |= {f"local_{name}": local.get(name) for name in TYPES}
+        budgets |= {field_name(f"local_{name}"): local.get(name) for name in TYPES}
         return cls(
             **budgets,
             local_mode=local.get("mode", LocalMode.ABSOLUTE),
-            attr_l2_sum=data.get("attr_l2_sum"),
             sigma=data.get("sigma"),
             targets=targets,
             protected=data.get("protected", ()),
-            node_costs=data.get("node_costs"),
-            edge_costs=data.get("edge_costs"),
         )
 
 
@@ -331,39 +281,31 @@ class Budgets(TypedDict, total=False):
     local_adj_del: LocalBudget
     local_attr_l2: LocalBudget
     inject_edges: int | None
-    attr_l2_sum: Length | None
     local_mode: str
     sigma: int | None
     targets: Any
     protected: Any
-    node_costs: Any
-    edge_costs: Any
 
 
 def part_names() -> list[str]:
     """The keyword arguments of a threat model."""
-    names = [*TYPES, *(f"local_{name}" for name in TYPES)]
-    return [*names, "attr_l2_sum", "local_mode", "sigma", "targets", "protected", "node_costs", "edge_costs"]
+    return [part.name for part in fields(ThreatModel) if part.name != "scale"]
 
 
-def _signature() -> Signature:
-    """The signature that `help` and notebooks show instead of `**parts`."""
-    other = {"local_mode": str(LocalMode.ABSOLUTE), "protected": ()}
-    first: dict[str, Any] = dict.fromkeys(part_names()) | dict.fromkeys(TYPES, 0) | other
-    kinds = Budgets.__annotations__
-    return Signature(
-        [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=first.get(name), annotation=_written(kinds[name]))
-            for name in kinds
-        ]
-    )
+def field_name(name: str) -> str:
+    """The keyword argument of a budget, which may be given by another of its names."""
+    plain = canonical(name)
+    return "inject_edges" if plain == "local_inject" else plain
 
 
-def _written(annotation: Any) -> Any:
-    return getattr(annotation, "__forward_arg__", annotation)
-
-
-ThreatModel.__signature__ = _signature()  # type: ignore[attr-defined]
+def refuse_dropped(names: Iterable[str]) -> None:
+    """Refuse parts of a threat model that earlier versions knew, in one sentence."""
+    for name in names:
+        if name in DROPPED:
+            raise InputError(
+                f"the threat model has {name}, but {DROPPED[name]} are no longer supported; leave {name} out, or use "
+                "certcore 0.3, which knows them"
+            )
 
 
 def read_threat(threat: ThreatModel | None, plain: Budgets) -> ThreatModel:
@@ -372,10 +314,11 @@ def read_threat(threat: ThreatModel | None, plain: Budgets) -> ThreatModel:
         raise InputError(
             f"the threat model is {threat!r}; expected a ThreatModel, or budgets by name such as attr_del=10"
         )
+    refuse_dropped(plain)
     known = part_names()
     given: dict[str, Any] = {}
     for name, value in plain.items():
-        key = canonical(name)
+        key = field_name(name)
         if key not in known:
             raise InputError(f"{name!r} is no budget{did_you_mean(key, known)}; expected one of {', '.join(known)}")
         if key in given:
@@ -450,10 +393,6 @@ def _index_array(nodes: object, what: str) -> np.ndarray:
     if what == "targets" and len(np.unique(array)) != len(array):
         raise InputError("targets name a node twice; every target counts once")
     return array
-
-
-def _costs(costs: object, name: str) -> np.ndarray:
-    return whole_numbers(costs, name, 1, MAX_COST)
 
 
 def _plain(value: object, text: Callable[[Fraction], str]) -> Any:

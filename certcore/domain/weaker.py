@@ -15,7 +15,7 @@ def can_do_no_more(weaker: ThreatModel, stronger: ThreatModel, graph: Graph) -> 
     """Whether every attack within the first threat model is within the second; False if that is not certain.
 
     Then a bound for the second holds for the first, and an attack of the first is an attack of the second. Global
-    budgets, σ, protected nodes, costs and capacities per node are compared. Targets are not.
+    budgets, σ, protected nodes and capacities per node are compared. Targets are not.
     """
     budgets = zip(TABLE, weaker.budgets, stronger.budgets)
     lengths = any(entry.lengths and (mine or theirs) for entry, mine, theirs in budgets)
@@ -29,16 +29,13 @@ def can_do_no_more(weaker: ThreatModel, stronger: ThreatModel, graph: Graph) -> 
         return False
     if not np.isin(stronger.protected, weaker.protected).all():
         return False
-    costs = ((weaker.node_costs, stronger.node_costs), (weaker.edge_costs, stronger.edge_costs))
-    return all(_pays_as_much(*pair) for pair in costs) and _takes_no_more(weaker, stronger, graph)
+    return _takes_no_more(weaker, stronger, graph)
 
 
 def _moves_no_further(weaker: ThreatModel, stronger: ThreatModel, n_nodes: int) -> bool:
-    """Whether the first attacker's lengths are no longer, exactly: units are rounded, and sums are other limits."""
-    if bool(weaker.attr_l2_sum) != bool(stronger.attr_l2_sum):
-        return False
-    most, limit = (threat.attr_l2_sum or threat.attr_l2 for threat in (weaker, stronger))
-    if most > limit:
+    """Whether the first attacker's lengths are no longer, exactly: units are rounded."""
+    most = weaker.attr_l2
+    if most > stronger.attr_l2:
         return False
     kind = next(k for k, entry in enumerate(TABLE) if entry.lengths)
     mine: Any = weaker.local[kind]
@@ -49,15 +46,8 @@ def _moves_no_further(weaker: ThreatModel, stronger: ThreatModel, n_nodes: int) 
     return all(min(square, most**2) <= other for square, other in zip(own, stronger.squared_limits(kind, n_nodes)))
 
 
-def _pays_as_much(weaker: Any, stronger: Any) -> bool:
-    """Whether no flip is cheaper for the first attacker; without costs every flip costs one."""
-    if stronger is None or weaker is stronger:
-        return True
-    return bool(np.all((1 if weaker is None else np.asarray(weaker)) >= np.asarray(stronger)))
-
-
 def _takes_no_more(weaker: ThreatModel, stronger: ThreatModel, graph: Graph) -> bool:
-    """Whether no node's capacity of any type is larger under the first (each flip costs at least one)."""
+    """Whether no node's capacity of any type is larger under the first."""
     if not stronger.has_local:
         return True
     for entry, mine, theirs, budget in zip(TABLE, weaker.local, stronger.local, weaker.budgets):

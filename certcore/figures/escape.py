@@ -1,10 +1,9 @@
-"""Escaping of names from untrusted files for HTML, Plotly, SVG, LaTeX, CSV, shell and file names."""
+"""Escaping of names from untrusted files for HTML, Plotly, SVG, LaTeX, CSV and file names."""
 
 from __future__ import annotations
 
 import html
 import re
-import shlex
 import unicodedata
 
 MAX_NAME = 80
@@ -103,13 +102,8 @@ def for_csv(text: object) -> str:
     return re.sub(r"(^|;)( *)(?=[=+\-@|%＝＋－＠])", r"\1\2'", cell)
 
 
-def for_shell(text: object) -> str:
-    """One argument of a command line."""
-    return shlex.quote(str(text).replace("\0", ""))
-
-
 def for_comment(text: object) -> str:
-    """Text for one line of a comment (Python, shell, LaTeX): it contains no line break."""
+    """Text for one line of a comment (LaTeX): it contains no line break."""
     return clean(text, 400)
 
 

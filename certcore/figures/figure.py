@@ -1,95 +1,137 @@
-"""The base class of all figures: a frozen object of plain numbers that can be drawn, tabulated and described.
+"""The base class of all figures: a frozen object of plain numbers with a table, a description and its drawings.
 
-Each kind of figure is one file in `certcore/figures/kinds/`: its numbers, its table, its description, and how it is
-drawn on the screen (Plotly), for print (matplotlib) and in LaTeX (pgfplots and TikZ). No figure computes a certificate.
-Plotly and matplotlib are imported only when something is drawn.
+Each kind of figure is one file: `curve.py`, `contour.py`, `graph.py`. No figure computes a certificate. pandas, Plotly
+and matplotlib are imported only when something is shown.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from certcore.common.errors import InputError
-from certcore.domain.view_spec import ViewSpec
 from certcore.figures.escape import clean
 from certcore.figures.table import Table
 
 if TYPE_CHECKING:
-    from certcore.figures.matplotlib_figure import Sheet
+    import pandas as pd
+    import plotly.graph_objects as go
+    from matplotlib.figure import Figure as PrintFigure
 
-Cells = Sequence[Sequence[Any]]
+    from certcore.figures.page import Page
+
+#: No cloud button, no logo; for `st.plotly_chart(..., config=PLOTLY_CONFIG)` and notebooks.
+PLOTLY_CONFIG: Final[dict[str, Any]] = {
+    "displaylogo": False,
+    "showSendToCloud": False,
+    "showEditInChartStudio": False,
+    "plotlyServerURL": "",
+    "responsive": True,
+    "scrollZoom": False,
+    "modeBarButtonsToRemove": ["sendDataToCloud", "lasso2d", "select2d"],
+}
+_FONT = "Source Sans Pro, Source Sans 3, Segoe UI, DejaVu Sans, Helvetica, Arial, sans-serif"
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Figure:
-    """Fields of all figures: a name for files, a title (drawn only on request), facts, and the view they show."""
-
-    #: Fields that hold several objects of one class, needed to read a figure from JSON.
-    PARTS: ClassVar[Mapping[str, type]] = {}
-    #: Whether the figure needs more height on a page than its width suggests.
-    TALL: ClassVar[bool] = False
+    """Fields of all figures: a name for files, a title for their metadata, a note that is set below the figure, and the
+    command that makes it, if there is one.
+    """
 
     name: str = "figure"
     title: str = ""
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    spec: ViewSpec | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "facts", dict(self.facts))
+    note: str = ""
+    command: str = ""
 
     def table(self) -> Table:
         """Exactly the plotted numbers."""
-        raise InputError(f"there is no table for a {type(self).__name__}")
+        raise NotImplementedError
 
     def paper_table(self) -> Table:
         """The table in the layout of a paper."""
         return self.table()
 
-    def summary(self) -> Table | None:
-        """A short table for a page, if the figure has one."""
-        return None
-
-    def shortened(self, rows: Cells, most: int) -> tuple[Cells, str]:
-        """A selection of a long table's rows for print (some along the whole axis), and a note that states this."""
-        step = -(-len(rows) // most)
-        kept = rows[::step]
-        return kept, f"{len(kept)} of {len(rows)} rows, one in {step}"
-
     def description(self) -> str:
-        """One to three sentences of alternative text."""
-        return clean(self.title or self.name)
+        """One to three sentences for those who cannot see the figure."""
+        raise NotImplementedError
 
-    def note(self) -> str:
-        """A note that is required wherever the figure is shown by itself; mostly empty."""
-        return ""
+    def frame(self) -> pd.DataFrame:
+        """The plotted numbers as a pandas frame."""
+        return self.table().frame()
 
-    @property
-    def has_controls(self) -> bool:
-        """Whether it shows baselines that ignore edges, which need an explanation."""
-        return False
+    def tex(self) -> str:
+        """A table for a paper, as a LaTeX `tabular`."""
+        return self.paper_table().tex(self.name)
 
-    def draw_screen(self, screen: Any, dark: bool) -> None:
+    def matplotlib(self, width: str | float = 8.5, font: str = "sans") -> PrintFigure:
+        """The figure for print, `width` centimetres wide; `figures.save` writes it to a file."""
+        from certcore.figures.page import Page, printing
+
+        with printing(font):
+            page = Page(width, font, self.note)
+            self.draw_print(page)
+            return page.figure
+
+    def plotly(self, *, dark: bool = False, transparent: bool = False) -> go.Figure:
+        """The figure for the screen; its description is in `layout.meta["alt"]`."""
+        import plotly.graph_objects as go
+
+        screen = go.Figure()
+        self.draw_screen(screen, dark)
+        screen.update_layout(**_layout(dark, transparent), meta={"alt": self.description(), "name": self.name})
+        return screen
+
+    def draw_print(self, page: Page) -> None:
+        """Draw onto a `Page`."""
+        raise NotImplementedError
+
+    def draw_screen(self, screen: go.Figure, dark: bool) -> None:
         """Draw into a Plotly figure."""
-        raise InputError(f"there is no drawing of a {type(self).__name__} for the screen")
-
-    def draw_print(self, sheet: Sheet) -> None:
-        """Draw onto a matplotlib `Sheet`."""
-        raise InputError(f"there is no drawing of a {type(self).__name__} for print")
-
-    def draw_latex(self, width_cm: float) -> str:
-        """The `tikzpicture`, for kinds that support LaTeX."""
         raise InputError(
-            f"the figure {self.name!r} has no LaTeX source: graphs leave as PDF, SVG, PNG and HTML; export it as PDF "
-            "and include that"
+            f"there is no interactive drawing of the {clean(self.name)}; expected a curve or a map; the workbench "
+            "(certificate.show()) has the interactive graph"
         )
 
-    @property
-    def has_latex(self) -> bool:
-        return type(self).draw_latex is not Figure.draw_latex
+
+def _layout(dark: bool, transparent: bool) -> dict[str, Any]:
+    ink, paper, grid = ("#E6E6E6", "#0E1117", "#31353D") if dark else ("#1F2328", "#FFFFFF", "#E3E5E8")
+    clear = "rgba(0,0,0,0)"
+    axis = {
+        "gridcolor": grid,
+        "linecolor": ink,
+        "zerolinecolor": grid,
+        "automargin": True,
+        "ticks": "outside",
+        "separatethousands": True,
+    }
+    # Anchored at the bottom of the picture: Plotly then reserves space below the axis title, however many lines it has.
+    legend = {"orientation": "h", "yref": "container", "yanchor": "bottom", "y": 0, "x": 0, "font": {"size": 13}}
+    return {
+        "template": "plotly_dark" if dark else "plotly_white",
+        "paper_bgcolor": clear if transparent else paper,
+        "plot_bgcolor": clear if transparent else paper,
+        "font": {"color": ink, "family": _FONT, "size": 14},
+        "xaxis": axis,
+        "yaxis": axis,
+        "margin": {"l": 8, "r": 8, "t": 16, "b": 8},
+        "hoverlabel": {"font": {"family": _FONT}},
+        "legend": legend,
+        "modebar": {"orientation": "v", "bgcolor": clear},
+    }
+
+
+def whole_steps(end: float, *, lengths: bool = False) -> dict[str, Any]:
+    """Integer ticks on the screen for an axis of counts; lengths have fractions between."""
+    return {"tick0": 0, "dtick": 1} if end <= 8 and not lengths else {}
+
+
+def translucent(colour: str, alpha: float) -> str:
+    """A translucent version of a colour, for the screen."""
+    red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return f"rgba({red},{green},{blue},{alpha})"
 
 
 def numbers(owner: object, name: str, shape: tuple[int | None, ...], what: str, *, finite: bool = True) -> None:

@@ -1,4 +1,4 @@
-"""Coordinates and outlines shared by the screen, print and LaTeX."""
+"""Coordinates and outlines shared by the screen, print and the workbench."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import numpy as np
 LOG_ZERO = 0.5
 #: Width of a drawn graph divided by its height.
 GRAPH_ASPECT = 1.6
-#: Lines of at most this many values have a mark at each value.
-EVERY_MARK = 25
+#: The most marks on a line.
+MOST_MARKS = 8
 
 
 def positions(values: np.ndarray, log: bool) -> np.ndarray:
@@ -88,74 +88,12 @@ def level_lines(grid: np.ndarray, level: float, x_edges: np.ndarray, y_edges: np
     return _boundary(np.where(known, grid, 0) >= level, known, x_edges, y_edges)
 
 
-def label_spot(lines: list[np.ndarray], share: float) -> tuple[float, float] | None:
-    """A position for a label, at a fraction of the longest line."""
-    if not lines:
-        return None
-    line = max(lines, key=len)
-    x, y = line[min(len(line) - 1, round(share * (len(line) - 1)))]
-    return float(x), float(y)
-
-
-def staircase(points: np.ndarray, x_end: float, y_end: float, below: tuple[float, float] = (0.5, 0.5)) -> np.ndarray:
-    """The outline of the certified region below a front, from the top left to the bottom right corner.
-
-    Points are minimal uncertified budgets; the outline is half a flip `below` them, between integers.
-    """
-    order = points[np.argsort(points[:, 0], kind="stable")].astype(float)
-    path: list[tuple[float, float]] = []
-    height = y_end
-    path.append((-below[0], height))
-    for x, y in order.tolist():
-        if y - below[1] >= height and path:
-            continue
-        path.append((x - below[0], height))
-        height = y - below[1]
-        path.append((x - below[0], height))
-    path.append((x_end, height))
-    return np.array(path)
-
-
-def front_extent(
-    points: np.ndarray, received: tuple[float, float] | None, lengths: tuple[bool, bool] = (False, False)
-) -> tuple[float, float]:
-    """The range of the axes of a front: one flip, or a tenth of a length, beyond everything that is drawn."""
-    far = np.where(lengths, 0.0, 1.0)
-    if len(points):
-        far = np.maximum(far, points.max(axis=0))
-    if received is not None:
-        far = np.maximum(far, np.where(lengths, received, np.ceil(received)))
-    x, y = np.where(lengths, 1.1 * np.where(far > 0, far, 1.0), far + 1.5).tolist()
-    return x, y
-
-
-def plateau(values: np.ndarray, ratio: np.ndarray) -> int | None:
-    """Index from which a line is constant above zero up to its end, if that part is long enough."""
-    if len(ratio) < 4 or ratio[-1] <= 0:
-        return None
-    changes = np.flatnonzero(np.diff(ratio) != 0)
-    start = int(changes[-1]) + 1 if len(changes) else 0
-    long_enough = len(ratio) - start >= max(3, len(ratio) // 8)
-    return start if start > 0 and long_enough else None
-
-
-def _spread_marks(x: np.ndarray, offset: int = 0, total: int = 1, wanted: int = 9) -> np.ndarray:
-    """Indices with a marker: evenly along the axis, shifted between lines so that none covers another."""
-    if len(x) <= wanted:
+def line_marks(x: np.ndarray, group: int, groups: int) -> np.ndarray:
+    """Indices with a marker: evenly along the axis, shifted between groups so that none covers another."""
+    if len(x) <= MOST_MARKS:
         return np.arange(len(x))
-    span = x[-1] - x[0]
-    goals = x[0] + span * (np.arange(wanted) + (offset + 0.5) / max(total, 1)) / wanted
+    goals = x[0] + (x[-1] - x[0]) * (np.arange(MOST_MARKS) + (group % groups + 0.5) / groups) / MOST_MARKS
     return np.unique(np.clip(np.searchsorted(x, goals), 0, len(x) - 1))
-
-
-def line_marks(x: np.ndarray, offset: int, total: int, family: bool) -> np.ndarray:
-    """Indices of a line with a marker: all, if the values are few.
-
-    Of many values none, if dashes distinguish the lines; in a family of lines some, which the legend then states.
-    """
-    if len(x) <= EVERY_MARK:
-        return np.arange(len(x))
-    return _spread_marks(x, offset, total) if family else np.arange(0)
 
 
 def graph_shares(positions: np.ndarray) -> np.ndarray:
@@ -178,33 +116,9 @@ def graph_shares(positions: np.ndarray) -> np.ndarray:
 
 
 def graph_places(positions: np.ndarray) -> np.ndarray:
-    """The same positions with the y axis upwards, as print, LaTeX and Plotly use it: GRAPH_ASPECT wide, 1 high."""
+    """The same positions with the y axis upwards, as print uses it: GRAPH_ASPECT wide, 1 high."""
     shares = graph_shares(positions)
     return np.column_stack([GRAPH_ASPECT * shares[:, 0], 1 - shares[:, 1]])
-
-
-def zoomed_in(where: np.ndarray, hit: np.ndarray, lost: np.ndarray | None) -> np.ndarray:
-    """Positions magnified to the attack: the sites that are hit, and the lost targets without outliers."""
-    if not len(hit):
-        return where
-    seen = where[hit]
-    if lost is not None and len(lost):
-        low, high = np.percentile(where[lost], [5, 95], axis=0)
-        seen = np.concatenate([seen, where[lost][((where[lost] >= low) & (where[lost] <= high)).all(axis=1)]])
-    low, high = seen.min(axis=0), seen.max(axis=0)
-    size = np.array([GRAPH_ASPECT, 1.0])
-    factor = min(12.0, 1 / max(float((1.25 * (high - low) / size).max()), 1e-9))
-    return (where - (low + high) / 2) * max(factor, 1.0) + size / 2
-
-
-def seen(places: np.ndarray) -> np.ndarray:
-    """Which positions lie in the picture; in a magnified one many do not."""
-    return np.asarray(((places >= -1e-9) & (places <= np.array([GRAPH_ASPECT, 1.0]) + 1e-9)).all(axis=1))
-
-
-def near(where: np.ndarray, edges: np.ndarray) -> np.ndarray:
-    """Edges with at least one end in the picture."""
-    return edges[seen(where)[edges].any(axis=1)] if len(edges) else edges
 
 
 def edge_keys(edges: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -213,6 +127,18 @@ def edge_keys(edges: np.ndarray, changed: np.ndarray) -> tuple[np.ndarray, np.nd
     keys = edges[:, 0] * n + edges[:, 1]
     forward, backward = changed[:, 0] * n + changed[:, 1], changed[:, 1] * n + changed[:, 0]
     return keys, np.where(np.isin(forward, keys), forward, backward)
+
+
+def deleted_amounts(edges: np.ndarray, deleted: np.ndarray | None, amount: np.ndarray | None) -> np.ndarray:
+    """How much of each edge is deleted (0 or 1 in an attack, a fraction in the relaxed adversary)."""
+    if deleted is None or not len(deleted):
+        return np.zeros(len(edges), dtype=np.int64)
+    keys, gone = edge_keys(edges, deleted)
+    amounts = np.ones(len(gone), dtype=np.int64) if amount is None else amount
+    result = np.zeros(len(keys), dtype=amounts.dtype)
+    order = np.argsort(keys)
+    result[order[np.searchsorted(keys, gone, sorter=order)]] = amounts
+    return result
 
 
 def remaining(edges: np.ndarray, deleted: np.ndarray | None) -> np.ndarray:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 from certcore.common.errors import InputError
+from certcore.common.plain import to_plain
 from certcore.common.reading import read_json
+from certcore.figures.contour import ContourFigure
+from certcore.figures.curve import CurveFigure, Line
 from certcore.figures.figure import Figure
-from certcore.figures.serial import figure_of
 
 FORMAT = "certcore-paper-1"
 #: Relative to the repository; for an installed package, relative to the working directory.
@@ -32,17 +34,16 @@ def read_paper(path: Path) -> dict[str, Any]:
     return stored
 
 
-def paper_figure(names: Sequence[str]) -> Figure:
-    """A figure of the paper by its name, as in `certcore draw paper`."""
-    path = paper_file()
-    if not path.exists():
-        raise InputError(f"the figures of the paper are read from {FILE}, which is not here; run it in a clone")
-    known = {
-        picture["figure"]["name"]: picture["figure"]
-        for section in read_paper(path)["sections"]
-        for place in section["places"]
-        for picture in place["pictures"].values()
-    }
-    if len(names) != 1 or names[0] not in known:
-        raise InputError(f"there is no such figure of the paper; expected one of {', '.join(known)}")
-    return figure_of(known[names[0]])
+def plain_figure(figure: CurveFigure | ContourFigure) -> dict[str, Any]:
+    """A curve or a map as it is stored: lists, numbers and text."""
+    return {"type": type(figure).__name__, **to_plain(figure)}
+
+
+def stored_figure(data: dict[str, Any]) -> Figure:
+    """The figure that was stored."""
+    kind: Any = {"CurveFigure": CurveFigure, "ContourFigure": ContourFigure}[data["type"]]
+    fields = {field.name: data[field.name] for field in dataclasses.fields(kind) if field.name in data}
+    if "lines" in fields:
+        known = {field.name for field in dataclasses.fields(Line)}
+        fields["lines"] = [Line(**{key: line[key] for key in known & line.keys()}) for line in fields["lines"]]
+    return kind(**fields)

@@ -1,4 +1,4 @@
-"""One table of colours, labels, line styles and markers, shared by the screen, print and LaTeX."""
+"""One table of colours, words, line styles and markers, shared by the screen, print and the workbench."""
 
 from __future__ import annotations
 
@@ -70,68 +70,56 @@ CLASSES: Final = (
     Token("#7C8692", "#7E8997"),
 )
 
-#: Colours of a family of lines or of classes, in order; yellow is last because it is weak on white.
-SERIES: Final = (BLUE, VERMILLION, GREEN, PURPLE, ORANGE, SKY, BLACK, YELLOW)
-
 
 @dataclass(frozen=True)
 class Marker:
-    """One marker by its names in matplotlib, Plotly and pgfplots."""
+    """One marker by its names in matplotlib and Plotly."""
 
     print: str
     screen: str
-    latex: str
 
 
 #: Markers of a family, in order: they distinguish lines without colour.
 MARKERS: Final = (
-    Marker("o", "circle", "*"),
-    Marker("s", "square", "square*"),
-    Marker("^", "triangle-up", "triangle*"),
-    Marker("D", "diamond", "diamond*"),
-    Marker("v", "triangle-down", "triangle*, every mark/.append style={rotate=180}"),
-    Marker("P", "cross", "+"),
-    Marker("X", "x", "x"),
-    Marker("*", "star", "star"),
+    Marker("o", "circle"),
+    Marker("s", "square"),
+    Marker("^", "triangle-up"),
+    Marker("D", "diamond"),
+    Marker("v", "triangle-down"),
+    Marker("P", "cross"),
+    Marker("X", "x"),
+    Marker("*", "star"),
 )
 
 
 @dataclass(frozen=True)
 class Dash:
-    """One line style by its names in matplotlib, Plotly and pgfplots."""
+    """One line style by its names in matplotlib and Plotly."""
 
     print: str | tuple[int, tuple[float, ...]]
     screen: str
-    latex: str
 
 
-SOLID: Final = Dash("-", "solid", "solid")
-LONG_DASHED: Final = Dash((0, (10.0, 2.0)), "longdash", "dash pattern=on 10pt off 2pt")
-DOTTED: Final = Dash((0, (1.0, 1.4)), "dot", "densely dotted")
-DASH_DOTTED: Final = Dash((0, (4.0, 1.4, 1.0, 1.4)), "dashdot", "densely dashdotted")
-DASHED: Final = Dash((0, (5.0, 2.0)), "dash", "densely dashed")
+SOLID: Final = Dash("-", "solid")
+LONG_DASHED: Final = Dash((0, (10.0, 2.0)), "longdash")
+DOTTED: Final = Dash((0, (1.0, 1.4)), "dot")
+DASH_DOTTED: Final = Dash((0, (4.0, 1.4, 1.0, 1.4)), "dashdot")
+DASHED: Final = Dash((0, (5.0, 2.0)), "dash")
 
 
-def _dash(*pixels: float) -> Dash:
-    """A dash pattern as the screen has it, at the width of a line there (2.4 pixels), and as fine in print."""
-    pairs = zip(pixels[::2], pixels[1::2])
-    points = " ".join(f"on {0.4 * on:.1f}pt off {0.4 * off:.1f}pt" for on, off in pairs)
-    return Dash((0, tuple(p / 2.4 for p in pixels)), ",".join(f"{p:g}px" for p in pixels), f"dash pattern={points}")
-
-
-#: Colours and dashes of compared models; none is the colour of lost targets.
+#: Colours of the members of a family of lines; none is the colour of lost targets.
 COMPARED: Final = (
-    (Token("#0072B2", "#5AB4F0"), SOLID),
-    (Token("#C2477F", "#F08CBB"), _dash(7, 3)),
-    (Token("#8A6A00", "#E3BE4A"), _dash(8, 3, 2, 3)),
-    (Token("#1B2430", "#E8ECF1"), _dash(13, 4)),
-    (Token("#00756B", "#4FC3B5"), _dash(4, 3)),
-    (Token("#6A4C93", "#B79CE0"), _dash(10, 3, 2, 3, 2, 3)),
+    Token("#0072B2", "#5AB4F0"),
+    Token("#C2477F", "#F08CBB"),
+    Token("#8A6A00", "#E3BE4A"),
+    Token("#1B2430", "#E8ECF1"),
+    Token("#00756B", "#4FC3B5"),
+    Token("#6A4C93", "#B79CE0"),
 )
 
 
 class Kind(Choice):
-    """What a line, a bar or a map shows."""
+    """What a line or a map shows."""
 
     COLLECTIVE = "collective"
     NAIVE = "naive"
@@ -144,7 +132,6 @@ class MapOf(Choice):
     """The quantity that fills the cells of a map."""
 
     RATIO = "ratio"
-    REFERENCE = "reference"
     DIFFERENCE = "difference"
     BRACKET = "bracket"
 
@@ -154,26 +141,24 @@ class Palette(Choice):
 
     STATE = "state"
     CLASS = "class"
-    MARGIN = "margin"
     CORRECT = "correct"
 
 
 @dataclass(frozen=True)
 class KindStyle:
-    """Style of one kind of certificate: label, dashes, colour if it is alone, hatch of its bars."""
+    """Style of one kind of certificate: label, dashes, and its colour if it is alone."""
 
     label: str
     dash: Dash
     colour: str
-    hatch: str
 
 
 KINDS: Final[dict[str, KindStyle]] = {
-    Kind.COLLECTIVE: KindStyle("proven together", SOLID, BLUE, ""),
-    Kind.NAIVE: KindStyle("one by one", DOTTED, TOKENS["ink2"].light, "////"),
-    Kind.PAPER: KindStyle("paper's relaxation", DASH_DOTTED, GREEN, "...."),
-    Kind.EXACT: KindStyle("exact", DASHED, PURPLE, "\\\\\\\\"),
-    Kind.CONTROL: KindStyle("ignores edges", LONG_DASHED, GREY, "----"),
+    Kind.COLLECTIVE: KindStyle("collective", SOLID, BLUE),
+    Kind.NAIVE: KindStyle("naive", DOTTED, TOKENS["ink2"].light),
+    Kind.PAPER: KindStyle("paper's relaxation", DASH_DOTTED, GREEN),
+    Kind.EXACT: KindStyle("integer program", DASHED, PURPLE),
+    Kind.CONTROL: KindStyle("ignores edges", LONG_DASHED, GREY),
 }
 
 
@@ -192,7 +177,7 @@ class StateStyle:
 STATES: Final[dict[str, StateStyle]] = {
     state: StateStyle(STATE_LABELS[state], colour, marker, scale)
     for state, colour, marker, scale in (
-        (TargetState.NOT_A_TARGET, TOKENS["uncounted"].light, Marker(".", "circle", "*"), 0.7),
+        (TargetState.NOT_A_TARGET, TOKENS["uncounted"].light, Marker(".", "circle"), 0.7),
         (TargetState.ALONE, TOKENS["each"].light, MARKERS[3], 0.9),
         (TargetState.UNDECIDED, TOKENS["together"].light, MARKERS[0], 1.0),
         (TargetState.PARTLY, ORANGE, MARKERS[4], 1.2),
@@ -234,6 +219,12 @@ CLOSENESS: Final = (
 )
 
 
+def closeness(margin: int) -> Closeness:
+    """The step of a margin; the last one is also for targets that no number of flips breaks."""
+    known = (step for step in CLOSENESS if step.most is not None and 0 <= margin <= step.most)
+    return next(known, CLOSENESS[-1])
+
+
 def closeness_scale(dark: bool, steps: int = 11) -> list[str]:
     """Colours of margins, from one further flip to many: those of `CLOSENESS`, interpolated."""
     tones = [step.dark if dark else step.colour for step in CLOSENESS]
@@ -247,20 +238,18 @@ def closeness_scale(dark: bool, steps: int = 11) -> list[str]:
 TYPE_COLOURS: Final = (GREEN, BLUE, ORANGE, PURPLE, YELLOW, GREY, BLACK, SKY)
 #: Colour of lost targets in every palette.
 LOST_COLOUR: Final = TOKENS["lost"].light
-SITE_LABEL: Final = "attacker"
-CONTROLLED_LABEL: Final = "controlled"
+#: The relaxed adversary of the linear program is no attack: its sites have another name.
+RELAXED_LABEL: Final = "LP relaxation"
+CONTROLLED_LABEL: Final = "attacked, σ"
 PROTECTED_LABEL: Final = "protected"
 PROTECTED_COLOUR: Final = TOKENS["proven"].light
 
 RATIO_LABEL: Final = "certified ratio"
-PLATEAU_LABEL: Final = "constant from here on"
-BAND_LABEL: Final = "band: mean ± one sample deviation over splits"
-BRACKET_LABEL: Final = "open: from what is proven to what an attack on certificates leaves"
-ATTACK_LABEL: Final = "attack on certificates"
-MODEL_LABEL: Final = "attack on the model"
+BAND_LABEL: Final = "± one standard deviation"
+ATTACK_LABEL: Final = "certificate attack"
+MODEL_LABEL: Final = "model attack"
 ACCURACY_LABEL: Final = "certified accuracy"
 CLEAN_LABEL: Final = "accuracy without an attack"
-MARKS_LABEL: Final = "marks tell lines apart: not every value has one"
 
 
 def member_name(axis: str, value: int) -> str:
@@ -284,7 +273,7 @@ def axis_label(key: str) -> str:
     """The label of an axis over a budget: `attr_del`, `local_attr_del` (or `local-attr_del`), `sigma`."""
     plain = key.replace("-", "_")
     if plain == "sigma":
-        return "attacker-controlled nodes σ"
+        return "σ (nodes the attacker controls)"
     if plain.startswith("local_") and plain.removeprefix("local_") in LABELS:
         return f"{LABELS[plain.removeprefix('local_')]} per node"
     if plain in LABELS:
@@ -292,17 +281,8 @@ def axis_label(key: str) -> str:
     return key
 
 
-def series_colour(index: int) -> str:
-    """Colour of the index-th member of a family."""
-    return SERIES[index % len(SERIES)]
-
-
 #: Colours of lines and marks on a dark page: those of the tokens, and brighter ones of the palette.
-_DARK: Final = {
-    token.light: token.dark
-    for token in (*TOKENS.values(), *(token for token, _ in COMPARED))
-    if token.light != "#FFFFFF"
-} | {
+_DARK: Final = {token.light: token.dark for token in (*TOKENS.values(), *COMPARED) if token.light != "#FFFFFF"} | {
     BLACK: "#F2F2F2",
     GREEN: "#35C79B",
     PURPLE: "#E59CC6",
@@ -317,14 +297,11 @@ def on_background(colour: str, dark: bool) -> str:
 
 
 def series_marker(index: int) -> Marker:
-    """Marker of the index-th member of a family; shifted after one round so that colour-marker pairs do not repeat."""
-    return MARKERS[(index + index // len(SERIES)) % len(MARKERS)]
+    """Marker of the index-th member of a family; shifted after one round of colours, so that no pair repeats."""
+    return MARKERS[(index + index // len(COMPARED)) % len(MARKERS)]
 
 
-#: Column widths of papers, in centimetres.
-WIDTHS: Final = {"one-column": 8.5, "two-column": 17.5}
-
-#: Viridis and cividis at even steps: the same scale on screen, in print and in LaTeX.
+#: Viridis and cividis at even steps: the same scale on the screen and in print.
 VIRIDIS: Final = (
     "#440154", "#482475", "#414487", "#355F8D", "#2A788E", "#21918C",
     "#22A884", "#44BF70", "#7AD151", "#BDDF26", "#FDE725",

@@ -1,4 +1,8 @@
-"""Tables: plain columns and rows, and the rounding direction of each column for display."""
+"""Tables: columns and rows, the rounding direction of each column, and the only writers of files with tables.
+
+A guarantee is rounded down and an attack up; text is escaped so that no spreadsheet reads it as a formula. The writers
+of pandas do neither, so nothing else here uses them.
+"""
 
 from __future__ import annotations
 
@@ -7,14 +11,21 @@ import io
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from certcore import __version__
 from certcore.common.errors import InputError
 from certcore.common.plain import to_plain
 from certcore.common.rounding import rounded_down, rounded_up
-from certcore.figures.escape import for_csv, for_html
+from certcore.figures.escape import for_comment, for_csv, for_html, for_latex
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+#: The most rows of a table in a paper.
+MOST_ROWS = 40
 
 
 class Meaning(StrEnum):
@@ -70,6 +81,24 @@ class Table:
         """RFC 4180 text, see `csv_text`."""
         return csv_text(self.columns, self.rows)
 
+    def tex(self, name: str = "table", most: int = MOST_ROWS, *, first: bool = False) -> str:
+        """A `tabular` with booktabs rules, for \\input in a paper; numbers are aligned right.
+
+        Of a long table it has some rows, evenly along the whole or its `first` ones; a comment and its last row say so.
+        """
+        step = -(-len(self.rows) // most)
+        rows = self.rows[:most] if first else self.rows[:: max(step, 1)]
+        which = "the first ones" if first else f"one in {step}"
+        cut = f"{len(rows)} of {len(self.rows)} rows, {which}" if step > 1 else ""
+        numeric = [all(not isinstance(row[k], str) for row in rows) for k in range(len(self.columns))]
+        lines = [f"% {for_comment(name)}: made by certcore {__version__}; needs \\usepackage{{booktabs}}"]
+        lines += [f"% {cut}; the CSV file has all of them"] if cut else []
+        lines += [rf"\begin{{tabular}}{{{''.join('r' if number else 'l' for number in numeric)}}}", r"\toprule"]
+        lines += [" & ".join(for_latex(column) for column in self.columns) + r" \\", r"\midrule"]
+        lines += [" & ".join(for_latex(text) for text in self.texts(row)) + r" \\" for row in rows]
+        lines += [rf"\multicolumn{{{len(self.columns)}}}{{l}}{{({for_latex(cut, 120)})}} \\"] if cut else []
+        return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
     def html(self, *, limit: int | None = None) -> str:
         """An HTML table; it states when only the first `limit` rows are shown."""
         rows = self.rows if limit is None else self.rows[:limit]
@@ -79,6 +108,27 @@ class Table:
         if len(rows) < len(self.rows):
             more = f"<p>The first {len(rows):,} of {len(self.rows):,} rows; all of them are in the CSV file.</p>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{more}"
+
+    def frame(self) -> pd.DataFrame:
+        """A pandas frame of the same cells, with every digit; text is escaped as in the CSV file."""
+        import pandas as pd
+
+        return harmless(pd.DataFrame(list(self.rows), columns=list(self.columns)))
+
+
+def harmless(frame: pd.DataFrame) -> pd.DataFrame:
+    """The same frame with escaped text: no spreadsheet reads a name in it as a formula, however it is saved."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for place, name in enumerate(frame.columns):
+        title = for_csv(name)
+        while title in columns:  # two names may become equal
+            title += "′"
+        cells = frame.iloc[:, place]
+        text = not pd.api.types.is_numeric_dtype(cells.dtype)
+        columns[title] = [for_csv(c) if isinstance(c, str) else c for c in cells] if text else cells
+    return pd.DataFrame(columns, index=frame.index)
 
 
 def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, newline: str = "\r\n") -> str:
@@ -107,6 +157,11 @@ def without_empty(full: Table) -> Table:
 def whole(count: Any) -> int | None:
     """A count as an integer; incomplete maps hold counts as floats with NaN."""
     return None if count is None or not np.isfinite(count) else int(count)
+
+
+def ratio_texts(values: np.ndarray) -> list[str]:
+    """Certified ratios as text, rounded down."""
+    return [rounded_down(value, 4) if np.isfinite(value) else "not computed" for value in values.tolist()]
 
 
 def _csv_cell(cell: object) -> str:

@@ -23,14 +23,12 @@ BLOCK_TERMS = 10**7
 class Fields:
     """Fields of the chosen targets: one row per target, over all nodes and over all edges of `Graph.edges`.
 
-    `nodes` is for attribute flips, `edges` for edge deletions. Both are sparse with sorted indices. Their entries are
-    weights: a flip counts as weight/unit of a flip. 0/1 patterns have unit 1. `edges` is None if edge deletions are not
-    needed.
+    `nodes` is for attribute flips, `edges` for edge deletions. Both are sparse 0/1 patterns with sorted indices.
+    `edges` is None if edge deletions are not needed.
     """
 
     nodes: sp.csr_array
     edges: sp.csr_array | None
-    unit: int = 1
 
 
 def fields_of(instance: Instance, targets: np.ndarray, *, need_edges: bool) -> Fields:
@@ -41,11 +39,7 @@ def fields_of(instance: Instance, targets: np.ndarray, *, need_edges: bool) -> F
                 "this instance has explicit node fields, which hold for attribute budgets only; "
                 "set the edge budgets to 0, or give layers and edge_field"
             )
-        chosen = sp.csr_array(instance.node_field[targets])
-        if instance.field_unit > 1:
-            chosen.sort_indices()
-            return Fields(chosen.astype(np.int64), None, instance.field_unit)
-        return Fields(as_pattern(chosen), None)
+        return Fields(as_pattern(sp.csr_array(instance.node_field[targets])), None)
     assert instance.layers is not None
     return hop_fields(instance.graph, targets, instance.layers, instance.edge_field, need_edges=need_edges)
 

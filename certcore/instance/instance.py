@@ -14,7 +14,6 @@ import scipy.sparse as sp
 
 from certcore.base.ballots import BallotsBase
 from certcore.base.grid import BaseCertificate, BaseLocal, GridBase
-from certcore.common.display import view
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.numbers import INDICES, parse_nodes
@@ -26,14 +25,12 @@ from certcore.domain.graph import Graph, _csr_arrays, pattern
 from certcore.domain.limits import MAX_CLASSES
 from certcore.domain.perturbations import FLIPS, LABELS, TABLE, no_flips
 from certcore.domain.scale import Scale
+from certcore.domain.split import PARTS, TEST, part_of_split
 
 MAX_LAYERS = 20
 MAX_TARGETS_BYTES = 64 * 2**20
 MAX_META_LENGTH = 10**6
 MAX_META_DEPTH = 50
-TRAIN, TEST = 0, 2
-#: Largest unit of weights in explicit fields, so that sums over fields are exact in 64 bits.
-MAX_UNIT = 2**20
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -41,9 +38,7 @@ class Instance:
     """Everything a collective certificate is computed from; validates itself.
 
     The receptive fields are either `layers` hops with the edge rule `edge_field`, or the explicit `node_field` (a
-    sparse 0/1 matrix, row n lists the nodes that can influence n), which is valid for attribute budgets only. With a
-    `field_unit` above 1 its entries are weights, integers up to the unit: a flip at a node with weight w counts as
-    w/unit of a flip in the field.
+    sparse 0/1 matrix, row n lists the nodes that can influence n), which is valid for attribute budgets only.
     """
 
     graph: Graph
@@ -51,7 +46,6 @@ class Instance:
     layers: int | None = 2
     edge_field: str = EdgeField.DEGREES
     node_field: sp.csr_array | None = None
-    field_unit: int = 1
     targets: np.ndarray | None = None
     labels: np.ndarray | None = None
     class_names: tuple[str, ...] | None = None
@@ -90,11 +84,8 @@ class Instance:
                 )
             if self.node_field.shape != (n, n):
                 raise InputError(f"the node field has shape {self.node_field.shape}; expected ({n}, {n})")
-            # Fields are stored as 0/1 patterns or weights, as in a file. Explicit fields do not use the edge rule.
-            unit = whole_number(self.field_unit, "field_unit", 1, MAX_UNIT)
-            object.__setattr__(self, "field_unit", unit)
-            kept = pattern(self.node_field) if unit == 1 else _weights(self.node_field, unit)
-            object.__setattr__(self, "node_field", kept)
+            # Fields are stored as 0/1 patterns, as in a file. Explicit fields do not use the edge rule.
+            object.__setattr__(self, "node_field", pattern(self.node_field))
             for part in (self.node_field.data, self.node_field.indices, self.node_field.indptr):
                 read_only(part)
             object.__setattr__(self, "layers", None)
@@ -119,9 +110,6 @@ class Instance:
         size = f"{facts['nodes']} nodes, {facts['edges']} edges, {facts['attributes']} attributes"
         kind = facts["base"].get("kind", "base certificate")
         return f"<Instance {size}; {facts['fields']}; {kind}; {len(np.asarray(self.targets))} targets>"
-
-    def _repr_html_(self) -> str:
-        return str(view("card", self))
 
     @property
     def prediction(self) -> np.ndarray | None:
@@ -166,8 +154,8 @@ class Instance:
     def select_targets(self, which: str | None) -> np.ndarray:
         """Targets by name, by index or from a file.
 
-        None (the instance's own), `all`, `test`, `class:K`, indices such as `3,5,10:20`, or a file with one index per
-        line. `correct` and `correct:NAME` keep those with the correct label.
+        None (the instance's own), `all`, `train`, `val`, `test`, `class:K`, indices such as `3,5,10:20`, or a file with
+        one index per line. `correct` and `correct:NAME` keep those with the correct label.
         """
         n = self.graph.n_nodes
         assert self.targets is not None
@@ -177,12 +165,8 @@ class Instance:
             return np.arange(n)
         if which.partition(":")[0] == "correct":
             return self._correct(self.select_targets(before_correct(which)))
-        if which == "test":
-            if self.split is None:
-                raise InputError(
-                    "this instance has no split, so there are no test nodes; use `all` or a file of indices"
-                )
-            return np.flatnonzero(np.asarray(self.split) == TEST)
+        if which in PARTS:
+            return part_of_split(self.split, which)
         if which.startswith("class:"):
             if self.prediction is None:
                 raise InputError("this instance has no predicted labels; `class:K` needs them: use `all` or a file")
@@ -302,7 +286,11 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
     )
     layers: int | None = None
     node_field = None
-    unit = _scalar(arrays, "field_unit") if "field_unit" in arrays else 1
+    if "field_unit" in arrays:
+        raise InputError(
+            "the file has field_unit, but fields with weights are no longer supported; write the fields as a 0/1 "
+            "pattern, or use certcore 0.3, which knows them"
+        )
     if "field_indptr" in arrays or "field_indices" in arrays:
         if "layers" in arrays:
             raise InputError(
@@ -311,18 +299,13 @@ def instance_from_arrays(arrays: dict[str, np.ndarray], *, base_rule: str | None
             )
         n = graph.n_nodes
         indptr, indices = _csr_arrays(_need(arrays, "field_indptr"), _need(arrays, "field_indices"), n, n, "field")
-        weights = np.ones(len(indices), dtype=np.int8)
-        if unit > 1:
-            if not np.array_equal(indices, _need(arrays, "field_indices")):
-                raise InputError("field_indices are not sorted, so field_weights have no order; sort both within rows")
-            weights = whole_numbers(_need(arrays, "field_weights"), "field_weights", 1, unit, shape=(len(indices),))
-        node_field = sp.csr_array((weights, indices, indptr), shape=(n, n))
+        node_field = sp.csr_array((np.ones(len(indices), dtype=np.int8), indices, indptr), shape=(n, n))
     else:
         layers = _scalar(arrays, "layers")
     return Instance(
         graph=graph, base=_read_base(arrays, graph, base_rule or _text(arrays, "base_rule", BaseRule.BINARY)),
         layers=layers, edge_field=_text(arrays, "edge_field", EdgeField.DEGREES), node_field=node_field,
-        field_unit=unit, targets=arrays.get("targets"), labels=arrays.get("labels"),
+        targets=arrays.get("targets"), labels=arrays.get("labels"),
         class_names=_names(arrays, "class_names", MAX_CLASSES), node_names=_names(arrays, "node_names", graph.n_nodes),
         layout=arrays.get("layout"), split=arrays.get("split"), meta=_meta_of(_text(arrays, "meta", "{}")),
     )  # fmt: skip
@@ -403,11 +386,11 @@ def _read_base(arrays: dict[str, np.ndarray], graph: Graph, base_rule: str) -> B
     }
     if "attr_std" not in arrays:
         return SmoothingBase(**parts)
-    from certcore.base.gaussian import GaussianBase
+    from certcore.base.gaussian import GaussianBase, stored_std
 
     return GaussianBase(
         **parts,
-        std=_text(arrays, "attr_std", ""),
+        std=stored_std(_text(arrays, "attr_std", "")),
         lattice=_text(arrays, "attr_lattice", ""),
         units=_scalar(arrays, "units"),
         offsets=arrays.get("attr_offsets"),
@@ -449,22 +432,8 @@ def _graph_arrays(graph: Graph) -> dict[str, np.ndarray]:
 def _field_arrays(instance: Instance) -> dict[str, np.ndarray]:
     if instance.node_field is not None:
         matrix = instance.node_field
-        arrays = {"field_indptr": _small(matrix.indptr), "field_indices": _small(matrix.indices)}
-        if instance.field_unit > 1:
-            arrays |= {"field_weights": _small(matrix.data), "field_unit": np.array(instance.field_unit)}
-        return arrays
+        return {"field_indptr": _small(matrix.indptr), "field_indices": _small(matrix.indices)}
     return {"layers": np.array(instance.layers), "edge_field": np.array(instance.edge_field)}
-
-
-def _weights(matrix: Any, unit: int) -> sp.csr_array:
-    """A sparse matrix of integers up to the unit: a new copy with sorted indices and without zeros."""
-    given = sp.csr_array(matrix, copy=True)
-    given.sum_duplicates()
-    kept = whole_numbers(given.data, "the weights of the node field", 0, unit)
-    result = sp.csr_array((kept.copy(), given.indices, given.indptr), shape=given.shape)
-    result.eliminate_zeros()
-    result.sort_indices()
-    return result
 
 
 def _small(array: np.ndarray) -> np.ndarray:
@@ -570,7 +539,7 @@ def _meta_of(text: str) -> dict[str, Any]:
 
 def names_targets(which: str) -> bool:
     """Whether this is a keyword of `select_targets`, neither a list of indices nor a file."""
-    return which in ("all", "test", "correct") or which.startswith(("class:", "correct:"))
+    return which in ("all", "correct", *PARTS) or which.startswith(("class:", "correct:"))
 
 
 def before_correct(which: str | None) -> str | None:
@@ -596,7 +565,8 @@ def _targets_from_file(path: str, n_nodes: int) -> np.ndarray:
         lines = data.decode("utf-8").split()
     except (OSError, ValueError) as error:
         raise InputError(
-            f"targets {path!r} is neither all, test, class:K nor a readable text file with one node index per line"
+            f"targets {path!r} is neither all, train, val, test, class:K nor a readable text file with one "
+            "node index per line"
         ) from error
     nodes = []
     for number, line in enumerate(lines, 1):

@@ -1,28 +1,15 @@
 """All sentences about a guarantee, for the terminal, the dashboard, reports and files.
 
 A sentence is a `Text`: `str(text)` is plain text, `text.markdown` the same with emphasis and with names from files
-escaped. Each is made by a function registered in `SENTENCES`, with the condition under which it is printed. The page
-"Every sentence" of the documentation is generated from that list. No module that computes results imports this package.
+escaped. No module that computes results imports this package.
 """
 
 # ruff: noqa: F401
 from __future__ import annotations
 
-from certcore.messages.accuracy import (
-    Accuracy,
-    accuracy,
-    accuracy_words,
-    certified_accuracy,
-    has_training_nodes,
-    not_for_training,
-    share_of_right,
-)
-from certcore.messages.attacker import attacks_nothing, short_threat, threat_words
-from certcore.messages.ballots import ballots_of, how_it_sums, why_accuracy, why_control_columns, why_controls
-from certcore.messages.field import field_words
-from certcore.messages.model_attack import changed_words, jointly, short_changed
-from certcore.messages.nodes import node_words, state_words
-from certcore.messages.promises import (
+from certcore.messages.attack import attack_words, named_sites, node_words, state_words, why_larger
+from certcore.messages.attacker import attacks_nothing, ballots_of, short_threat, threat_words
+from certcore.messages.guarantee import (
     accepted,
     base_kind,
     bracket,
@@ -30,6 +17,7 @@ from certcore.messages.promises import (
     dataset_title,
     gain,
     guarantee,
+    joint_confidence,
     known_already,
     not_covered,
     not_per_node,
@@ -41,8 +29,7 @@ from certcore.messages.promises import (
     summary,
     uncovered,
 )
-from certcore.messages.registry import SENTENCES, Sentence
-from certcore.messages.short import (
+from certcore.messages.headline import (
     short_head,
     short_most,
     short_open,
@@ -51,6 +38,22 @@ from certcore.messages.short import (
     short_sure,
     short_uncovered,
 )
-from certcore.messages.sites import attack_words, named_sites, why_larger
-from certcore.messages.solve import defence_ended, limit_words, radius, status, strengthening
+from certcore.messages.model import (
+    Accuracy,
+    accuracy,
+    accuracy_words,
+    certified_accuracy,
+    changed_words,
+    field_words,
+    has_training_nodes,
+    how_it_sums,
+    jointly,
+    not_for_training,
+    share_of_right,
+    short_changed,
+    why_accuracy,
+    why_control_columns,
+    why_controls,
+)
+from certcore.messages.status import defence_ended, limit_words, radius, status, strengthening
 from certcore.messages.text import Text, budget_words

@@ -7,17 +7,48 @@ from typing import Any
 
 import numpy as np
 
+from certcore.base.ballots import BallotsBase
 from certcore.common.exact import decimal_text
 from certcore.domain.local_mode import LocalMode
-from certcore.domain.perturbations import LABELS, TABLE, TYPES, entry_of, node_types
+from certcore.domain.perturbations import LABELS, TABLE, TYPES, entry_of
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
-from certcore.messages.registry import sentence, template
-from certcore.messages.text import Piece, Text, budget_words, count, flips, listing, message, some, strong
+from certcore.instance.instance import Instance
+from certcore.messages.text import Text, budget_words, flips, listing, some, text
+from certcore.program.problem import Problem
 
 
-def attacks_nothing(threat: ThreatModel) -> bool:
-    """Whether this attacker can do nothing at all: no budget, or no node to use it from."""
-    return not any(threat.budgets) or (threat.sigma == 0 and not threat.inject)
+def ballots_of(instance: Instance) -> BallotsBase | None:
+    """The base certificate, if it is ballots."""
+    return instance.base if isinstance(instance.base, BallotsBase) else None
+
+
+def attacks_nothing(threat: ThreatModel, instance: Instance | None = None) -> bool:
+    """Whether this attacker can change nothing that a label depends on: no budget, or nothing to spend it on.
+
+    Without the instance, only what the threat model itself shows: local budgets and protected nodes are about the nodes
+    and edges of a graph.
+    """
+    spent = [k for k, (entry, budget) in enumerate(zip(TABLE, threat.budgets)) if budget and not entry.brings_nodes]
+    spent = [] if threat.sigma == 0 else spent
+    linked = bool(threat.inject) and threat.inject_edges != 0  # a new node without edges is read by no other
+    if instance is None or not (spent or linked):
+        return not (spent or linked)
+    if linked and len(threat.protected) < instance.graph.n_nodes:
+        return False
+    problem = Problem(instance, threat.replace(inject=0))
+    return not any(_one_flip(problem, kind) for kind in spent)
+
+
+def _one_flip(problem: Problem, kind: int) -> bool:
+    """Whether the threat model allows one flip of this type anywhere in the graph."""
+    able, graph = problem.capacities[kind] > 0, problem.instance.graph
+    if TABLE[kind].at_nodes:
+        return bool(able.any())
+    inside = able[graph.edges].all(axis=1)  # a flipped edge counts at both ends
+    if TABLE[kind].adds_edges:
+        free = int(able.sum())
+        return int(inside.sum()) < free * (free - 1) // (1 if graph.directed else 2)
+    return bool(inside.any())
 
 
 def threat_words(threat: ThreatModel, *, directed: bool = False) -> str:
@@ -35,8 +66,6 @@ def _of_old(threat: ThreatModel) -> list[int]:
 
 def _moves(threat: ThreatModel) -> list[str]:
     """The lengths of attribute moves, with all digits: a rounded length could overstate the guarantee."""
-    if threat.attr_l2_sum:
-        return [f"changes of the attributes whose norms, row by row, sum to at most {decimal_text(threat.attr_l2_sum)}"]
     if threat.attr_l2:
         return [f"changes of the attributes whose squares sum to at most {decimal_text(threat.attr_l2)}²"]
     return []
@@ -77,7 +106,7 @@ def beside(threat: ThreatModel, vary: str, *, directed: bool = False) -> str:
 
 
 def limits_on(threat: ThreatModel, *, directed: bool = False) -> list[str]:
-    """Local budgets, σ, protected nodes and costs: all restrictions beside the global budgets."""
+    """Local budgets, σ and protected nodes: all restrictions beside the global budgets."""
     parts = []
     for kind, value, budget in zip(TYPES, threat.local, threat.budgets):
         # A local budget of at least the global one restricts nothing.
@@ -96,16 +125,6 @@ def limits_on(threat: ThreatModel, *, directed: bool = False) -> list[str]:
         parts.append("control of " + (f"at most {some(threat.sigma, 'node', 'nodes')}" if threat.sigma else "no node"))
     if len(threat.protected):
         parts.append(f"no access to {some(len(threat.protected), 'protected node', 'protected nodes')}")
-    costs = [
-        f"{what} at most {count(np.max(values))}"
-        for what, values, used in (
-            ("a flip at a node", threat.node_costs, any(threat.budgets[k] for k in node_types())),
-            ("the deletion of an edge", threat.edge_costs, threat.adj_del),
-        )
-        if values is not None and used and np.max(values, initial=1) > 1
-    ]
-    if costs:  # then budgets are total costs, not numbers of flips
-        parts.append(f"each flip weighed by its cost ({listing(costs)})")
     return parts
 
 
@@ -124,10 +143,23 @@ def _local(value: Any, kind: str, mode: str) -> str:
     return f"no more than {flips(value, kind)} at any one node"
 
 
+def rewritten(instance: Instance, threat: ThreatModel) -> int | None:
+    """The number of nodes with arbitrary ballots in the program for ballots; None where flips are limited otherwise.
+
+    The program allows any ballot at a node that may change at all, so its counts hold for arbitrary ballots. With local
+    budgets the set of nodes that may change is different, and the sentence is about flips.
+    """
+    flips = threat.attr_add + threat.attr_del
+    limited = threat.local_attr_add is not None or threat.local_attr_del is not None
+    if ballots_of(instance) is None or not flips or limited:
+        return None
+    return flips if threat.sigma is None else min(flips, threat.sigma)
+
+
 def whatever_happens(threat: ThreatModel, shown: int | None, *, directed: bool = False) -> Text:
     """The opening of a guarantee; `shown`: number of nodes with arbitrary ballots, named instead of their flips."""
     if shown is None and not threat.inject:
-        return whatever(threat_words(threat, directed=directed))
+        return text(f"Whatever an attacker does with **{threat_words(threat, directed=directed)}**: ")
     rest = [0 if entry.at_nodes and shown is not None else n for entry, n in zip(TABLE, _of_old(threat))]
     # Without limits on flips, σ is the number of nodes with arbitrary ballots, which was stated already.
     limits = limits_on(threat if any(rest) else threat.replace(sigma=None), directed=directed)
@@ -137,27 +169,13 @@ def whatever_happens(threat: ThreatModel, shown: int | None, *, directed: bool =
     return openings(flipped, shown or 0, new, listing(limits))
 
 
-@sentence(
-    "attacker.new", "nodes show what they like or new ones are added, alone or beside flips",
-    "", 0, "10 new nodes with up to 5 edges each", "",
-    others=(("", 5, "", ""), ("at most 3 edge additions in the whole graph", 5, "", ""),
-            ("", 0, "1 new node with any edges", "no access to 2 protected nodes")),
-)  # fmt: skip
 def openings(flipped: str, shown: int, new: str, limits: str) -> Text:
-    parts: list[list[Piece | str]] = []
-    if flipped:
-        parts.append(["an attacker does with ", strong(flipped)])
+    """Nodes show what they like or new ones are added, alone or beside flips."""
+    parts = [f"an attacker does with **{flipped}**"] if flipped else []
     if shown:
-        parts.append([strong(f"up to {some(shown, 'node shows', 'nodes show')}")])
+        parts.append(f"**up to {some(shown, 'node shows', 'nodes show')}**")
     if new:
         done = "is added" if new.startswith("1 ") else "are added"
-        parts.append([strong(f"up to {new} {done}"), ", with any attributes and any edges among themselves"])
-    pieces = [piece for k, part in enumerate(parts) for piece in (", and whatever " if k else "Whatever ", *part)]
-    return message(*pieces, f" (all of it with {limits})" if limits else "", ": ")
-
-
-whatever = template(
-    "attacker.any", "an attacker with a budget is faced",
-    "Whatever an attacker does with **{threat}**: ", threat="at most 5 attribute deletions in the whole graph",
-)  # fmt: skip
-without = template("attacker.none", "no budget is set, or the attacker controls no node", "**Without any attack**: ")
+        parts.append(f"**up to {new} {done}**, with any attributes and any edges among themselves")
+    head = ", and whatever ".join(parts)
+    return text(f"Whatever {head}{f' (all of it with {limits})' if limits else ''}: ")

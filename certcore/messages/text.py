@@ -6,7 +6,7 @@ import html
 import re
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
 from certcore.domain.perturbations import TYPES, entry_of
@@ -32,13 +32,15 @@ class Piece:
         escaped = html.escape(self.text)
         return {"strong": "<b>{}</b>", "code": "<code>{}</code>"}.get(self.kind, "{}").format(escaped)
 
+    def __format__(self, spec: str) -> str:
+        raise TypeError("pieces are joined by `message`: in an f-string a name from a file would be read as our words")
+
 
 @dataclass(frozen=True)
 class Text:
-    """A sentence in pieces; `keys` are the registry keys of the sentences that it consists of."""
+    """A sentence in pieces."""
 
     pieces: tuple[Piece, ...] = ()
-    keys: tuple[str, ...] = ()
 
     def __str__(self) -> str:
         return "".join(piece.text for piece in self.pieces)
@@ -54,52 +56,31 @@ class Text:
         return "".join(piece.html for piece in self.pieces)
 
     def __add__(self, other: str | Piece | Text) -> Text:
-        more = message(other)
-        return Text(self.pieces + more.pieces, self.keys + more.keys)
+        return message(self, other)
 
     def __bool__(self) -> bool:
         return bool(self.pieces)
-
-    def known_as(self, key: str) -> Text:
-        return replace(self, keys=(key, *self.keys))
 
 
 def message(*parts: str | Piece | Text) -> Text:
     """Build a sentence from pieces; plain strings are our own text."""
     pieces: list[Piece] = []
-    keys: list[str] = []
     for part in parts:
         if isinstance(part, Text):
             pieces += part.pieces
-            keys += part.keys
         elif part:
             pieces.append(Piece(part) if isinstance(part, str) else part)
-    return Text(tuple(pieces), tuple(keys))
+    return Text(tuple(pieces))
 
 
-def filled(text: str, **values: str | int | Piece | Text) -> Text:
-    """A sentence from our own words with `**strong**` parts, `` `code` `` and `{values}`.
+def text(words: str) -> Text:
+    """A sentence in our own words with `**strong**` and `` `code` `` parts; for f-strings.
 
-    Values are inserted as they are and never interpreted; integers get separators, and `{n:label|labels}` adds a word.
+    What is put into it has to be our own as well: a name from a file is a `Piece` and joined by `message`.
     """
-    pieces: list[Piece | Text] = []
-    for part in re.split(r"(\*\*.+?\*\*|`.+?`)", text):
-        kind: Literal["own", "strong", "code"] = "strong" if part[:2] == "**" else "code" if part[:1] == "`" else "own"
-        own = ""
-        for k, item in enumerate(re.split(r"\{([^}]*)\}", part.strip("*`") if kind != "own" else part)):
-            value: str | int | Piece | Text = item
-            if k % 2:
-                called, _, forms = item.partition(":")
-                value = values[called]
-            if isinstance(value, Piece | Text):
-                pieces += [Piece(own, kind), value]
-                own = ""
-            elif isinstance(value, str):
-                own += value
-            else:
-                own += some(value, *forms.split("|")) if forms else count(value)
-        pieces.append(Piece(own, kind))
-    return message(*(piece for piece in pieces if isinstance(piece, Text) or piece.text))
+    kinds: dict[str, Literal["strong", "code"]] = {"*": "strong", "`": "code"}
+    parts = re.split(r"(\*\*.+?\*\*|`.+?`)", words)
+    return message(*(Piece(part.strip("*`"), kinds[part[0]]) if k % 2 else part for k, part in enumerate(parts)))
 
 
 def strong(text: str) -> Piece:

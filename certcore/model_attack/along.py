@@ -7,12 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from certcore.domain.perturbations import FLIPS
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.model_attack.room import Room
 from certcore.model_attack.stored import FoundAttack, Level, ModelAttack
-from certcore.program.problem import Problem
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +36,7 @@ def attacks_along(attacks: Sequence[ModelAttack], instance: Instance, threat: Th
     found: list[tuple[float, FoundAttack]] = []
     for attack in attacks:
         for level in attack.levels:
-            value = needed(attack, level, instance, threat, axis)
+            value = needed(attack, level, axis)
             if (level.flips or level.shift is not None) and (
                 one := attack.found(instance, threat.replace(**{axis: value}))
             ) is not None:
@@ -55,15 +52,12 @@ def attacks_along(attacks: Sequence[ModelAttack], instance: Instance, threat: Th
     return Along(axis, tuple(value for value, _ in chosen), tuple(one for _, one in chosen))
 
 
-def needed(attack: ModelAttack, level: Level, instance: Instance, threat: ThreatModel, axis: str) -> float:
-    """How much of a budget a level needs, costs included; for σ, how many nodes it touches."""
+def needed(attack: ModelAttack, level: Level, axis: str) -> float:
+    """How much of a budget a level needs; for σ, how many nodes it touches."""
     flips = attack.flips[: level.flips]
     if axis == "sigma":
         moved = [] if level.shift is None else level.shift.nodes.tolist()
         return len({end for flip in flips for end in flip.ends}.union(moved))
     if axis == "attr_l2":
-        return attack.distance(level, threat.node_costs)
-    room = Room(Problem(instance, threat.replace(**{kind: len(flips) for kind in FLIPS}, sigma=None)))
-    mine = [flip for flip in flips if flip.kind == axis]
-    places = np.array([flip[1:] for flip in mine], dtype=np.int64).reshape(-1, 2)
-    return int(room.costs(axis, places[:, 0], places[:, 1]).sum()) if mine else 0
+        return attack.distance(level)
+    return sum(flip.kind == axis for flip in flips)

@@ -1,8 +1,9 @@
 """Ballots: the attack on the certificates is an attack on the model, once new nodes show ballots that exist.
 
-Labels are summed again in integers, so a label that differs is changed for certain. The program lets a new node show a
-full ballot for a class, which no attributes may produce. Here it shows the ballot of a node of the graph instead, whose
-attributes it can copy. Rewritten attributes are left out for the same reason.
+Labels are summed again in integers, from the ballots of the instance: a label that differs is changed, provided that
+ballots read no other node. The program lets a new node show a full ballot for a class, which no attributes may produce.
+Here it shows the ballot of a node of the graph instead, whose attributes it can copy. Rewritten
+attributes are left out for the same reason.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import betainc
 
-from certcore.common.exact import read_alpha
+from certcore.common.exact import read_alpha, together
 from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance
 
@@ -30,6 +30,8 @@ class Count:
     """Which targets were classified correctly before, if true labels are known; abstaining ones count as wrong."""
     alpha: str | None = None
     """The level of the test for all targets together; None for a plain classifier."""
+    joint_alpha: str | None = None
+    """The same with the α of the base certificate: a label has changed if it was the label before, as votes show."""
 
     @property
     def n_changed(self) -> int:
@@ -60,7 +62,11 @@ def count_changed(instance: Instance, targets: np.ndarray, votes: np.ndarray, al
     else:
         changed[certified] = beaten(votes[certified], labels[certified], float(read_alpha(alpha)))
     right = None if instance.right is None else instance.right[targets]
-    return Count(targets, (changed & certified)[targets], ~certified[targets], right, None if plain else alpha)
+    level, own = None if plain else alpha, instance.base.facts.get("alpha")
+    return Count(
+        targets, (changed & certified)[targets], ~certified[targets], right, level,
+        None if level is None else together([level, *([] if own is None else [str(own)])]),
+    )  # fmt: skip
 
 
 def beaten(votes: np.ndarray, labels: np.ndarray, alpha: float) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
@@ -25,7 +24,7 @@ DUST, PER_ROW = 1e-3, 8
 
 @dataclass(frozen=True, eq=False)
 class Ball:
-    """Admissible moves: at most `budget` units in all, times costs, and local limits; with σ at some nodes only."""
+    """Admissible moves: at most `budget` units in all, and local limits; with σ at some nodes only."""
 
     problem: Problem
     budget: int
@@ -38,10 +37,6 @@ class Ball:
         scale = self.problem.instance.scale
         assert scale is not None
         return float(scale.std) ** 2 / scale.units
-
-    @cached_property
-    def _costs(self) -> np.ndarray:
-        return self.problem.node_costs.astype(np.float64)
 
     @property
     def length(self) -> float:
@@ -61,7 +56,7 @@ class Ball:
             kept = self.attackers.copy()
             kept[np.argsort(-others, kind="stable")[:free]] = True
             moves, squares = moves * kept[:, None], squares * kept
-        total = float(np.sqrt((squares * self._costs).sum()))
+        total = float(np.sqrt(squares.sum()))
         return moves * min(1.0, self.length / max(total, 1e-300))
 
     def rounded(self, moves: np.ndarray) -> Shift:
@@ -79,7 +74,7 @@ class Ball:
             shift = Shift.of(self.project(moves))
             units = shift.units(scale)
             over = units > self.problem.capacities[L2][shift.nodes] - 1
-            if (units @ self.problem.node_costs[shift.nodes]) < self.budget and not over.any():
+            if units.sum() < self.budget and not over.any():
                 return shift
             moves = 0.99 * shift.table(len(moves))
         return Shift.of(np.zeros_like(moves))

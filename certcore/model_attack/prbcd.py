@@ -3,7 +3,7 @@
 Its model is the smoothed classifier: shares of soft votes over a few samples, in which the noise keeps or deletes every
 edge weight. Its loss is its own default (probability margin). It supports one budget, so deletions are searched first
 and additions second. Its block is drawn from the possible flips. Of the flips it chooses, those that fit into the
-threat model together (local budgets, σ, costs) are used, largest weight first.
+threat model together (local budgets, σ) are used, largest weight first.
 """
 
 from __future__ import annotations

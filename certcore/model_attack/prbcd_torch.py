@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
 from certcore.model_attack.victim import Victim
 from certcore.models.base import Edges
@@ -30,7 +31,7 @@ class SmoothedOnWeights(nn.Module):
         self.units = victim.noisy_units(graph, seed)
         self.deleted = float(victim.noise.fractions[3])
         self.random = torch.Generator().manual_seed(seed)
-        self.drawn = 0
+        self.drawn, self.reads_edges = 0, False
 
     def forward(self, x: Tensor, edge_index: Tensor, edge_weight: Tensor) -> Tensor:
         n, copies = self.graph.n_nodes, self.samples
@@ -41,6 +42,9 @@ class SmoothedOnWeights(nn.Module):
         sender, receiver = edge_index
         edges = Edges.stack(n, [(receiver.numpy(), sender.numpy())] * copies)
         shares = self.rest(units, edges, edge_weight.repeat(copies) * self._kept(edge_index))
+        if edge_weight.requires_grad and not self.reads_edges:
+            _require_edges_read(shares, edge_weight)
+            self.reads_edges = True
         return shares.softmax(dim=1).reshape(copies, n, -1).mean(dim=0).clamp(min=1e-9).log()
 
     def _kept(self, edge_index: Tensor) -> Tensor:
@@ -49,6 +53,15 @@ class SmoothedOnWeights(nn.Module):
         key, number = torch.unique(pairs[0] * self.graph.n_nodes + pairs[1], return_inverse=True)
         drawn = torch.rand(self.samples, len(key), generator=self.random)
         return (drawn >= self.deleted).float()[:, number].reshape(-1)
+
+
+def _require_edges_read(scores: Tensor, edge_weight: Tensor) -> None:
+    used = scores.requires_grad
+    if not used or torch.autograd.grad(scores.sum(), edge_weight, retain_graph=True, allow_unused=True)[0] is None:
+        raise InputError(
+            "prbcd follows the gradient at edge weights, and the scores of this network depend on none (it reads no "
+            "edges, or not through layers of torch-geometric); choose another method, such as greedy"
+        )
 
 
 class Block(PRBCDAttack):

@@ -1,6 +1,6 @@
 """Projected gradients over all candidate flips at once (as in PRBCD, Geisler et al. 2021), rounded in every step.
 
-Every candidate has a weight in [0, 1]; the weights of a type, times their costs, sum to at most its budget. Each step
+Every candidate has a weight in [0, 1]; the weights of a type sum to at most its budget. Each step
 rounds the weights to an admissible attack, takes the gradient there, moves along it and projects back. The best rounded
 attack is kept. Candidates for additions are a block that is drawn once.
 """
@@ -39,9 +39,8 @@ def projected(search: Search, budgets: Mapping[str, int], fixed: int) -> None:
         for number, one in enumerate(block):
             largest = np.abs(scores[number]).max(initial=0.0)
             if largest:
-                costs = room.costs(one.kind, one.first, one.second)
-                moved = weights[number] + STEP * scores[number] / (largest * costs)
-                weights[number] = project(moved, costs, limits[one.kind])
+                moved = weights[number] + STEP * scores[number] / largest
+                weights[number] = project(moved, limits[one.kind])
         trial = kept + _rounded(Room(search.problem, kept).limited_to(dict(budgets)), block, weights)
         shares = search.shares(trial)
         worth = search.worth(shares)
@@ -50,15 +49,15 @@ def projected(search: Search, budgets: Mapping[str, int], fixed: int) -> None:
         search.step_done(sum(budgets.values()), f"about {best:.0f} labels changed")
 
 
-def project(values: np.ndarray, costs: np.ndarray, budget: float) -> np.ndarray:
-    """Projection onto weights in [0, 1] whose costs sum to at most the budget, by bisection over the dual value."""
-    if costs @ np.clip(values, 0, 1) <= budget:
+def project(values: np.ndarray, budget: float) -> np.ndarray:
+    """Projection onto weights in [0, 1] that sum to at most the budget, by bisection over the dual value."""
+    if np.clip(values, 0, 1).sum() <= budget:
         return np.clip(values, 0, 1)
-    low, high = 0.0, float((values / costs).max())
+    low, high = 0.0, float(values.max())
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if costs @ np.clip(values - middle * costs, 0, 1) > budget else (low, middle)
-    return np.clip(values - high * costs, 0, 1)
+        low, high = (middle, high) if np.clip(values - middle, 0, 1).sum() > budget else (low, middle)
+    return np.clip(values - high, 0, 1)
 
 
 def _scores(search: Search, trial: list[Flip], shares: np.ndarray, block: list[Candidates]) -> list[np.ndarray]:

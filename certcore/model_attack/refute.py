@@ -49,7 +49,7 @@ def hold_against_certificates(
     if len(wrong):
         node = int(count.targets[wrong[0]])
         raise SoundnessError(
-            f"internal error: an attack on the model changes {len(wrong)} labels whose certificates it leaves in "
+            f"internal error: a model attack changes {len(wrong)} labels whose certificates it leaves in "
             f"force, the first at node {node}, whose field receives {allocation.inside[wrong[0]].tolist()}. "
             f"Certificate or field is wrong: do not use them. Please send us this message and the instance file: "
             f"certcore {__version__}, instance {instance.digest}, {len(flips)} flips"

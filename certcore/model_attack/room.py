@@ -1,4 +1,4 @@
-"""The remaining budgets of an attacker after some flips: global and local budgets, σ, protected nodes and costs."""
+"""The remaining budgets of an attacker after some flips: global and local budgets, σ and protected nodes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from certcore.domain.perturbations import FLIPS, TYPES
-from certcore.model_attack.flips import Flip, edge_numbers
+from certcore.model_attack.flips import Flip
 from certcore.program.problem import Problem
 
 
@@ -38,22 +38,12 @@ class Room:
             self.left[kind] -= whole[kind] - budget
         return self
 
-    def costs(self, kind: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-        """The cost of flips in the global budget."""
-        if kind in ("attr_add", "attr_del"):
-            return np.asarray(self.problem.node_costs[first])
-        if kind == "adj_del":
-            pairs = np.stack([first, second], axis=1)
-            return np.asarray(self.problem.edge_costs[edge_numbers(self.problem.instance.graph, pairs)])
-        return np.ones(len(first), dtype=np.int64)
-
     def open(self, kind: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """Which flips are admissible, each considered alone."""
         ends = [first, second] if kind in ("adj_add", "adj_del") else [first]
         room = self.capacity[kind]
         mine = np.any([self.attacker[end] for end in ends], axis=0)
-        fits = self.costs(kind, first, second) <= self.left[kind]
-        fits &= np.all([room[end] > 0 for end in ends], axis=0)
+        fits = (self.left[kind] > 0) & np.all([room[end] > 0 for end in ends], axis=0)
         return np.asarray(fits & (mine | (int(self.attacker.sum()) < self.sigma)))
 
     def fits(self, flip: Flip) -> bool:
@@ -63,8 +53,7 @@ class Room:
         return bool(self.open(flip.kind, np.array([flip.first]), np.array([flip.second]))[0])
 
     def take(self, flip: Flip) -> None:
-        cost = self.costs(flip.kind, np.array([flip.first]), np.array([flip.second]))[0]
-        self.left[flip.kind] -= int(cost)
+        self.left[flip.kind] -= 1
         for end in flip.ends:
             self.capacity[flip.kind][end] -= 1
         if not self.attacker[list(flip.ends)].any():

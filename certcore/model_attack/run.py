@@ -22,15 +22,14 @@ from certcore.domain.limits import MAX_TRIALS
 from certcore.domain.perturbations import FLIPS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.model_attack.counting import beaten, count_changed
 from certcore.model_attack.distance import move_at_random, move_by_gradients
-from certcore.model_attack.flips import Flip, apply_flips
+from certcore.model_attack.flips import Flip
 from certcore.model_attack.methods import METHODS, AttackMethod
 from certcore.model_attack.room import Room
 from certcore.model_attack.search import Search
 from certcore.model_attack.stored import Level, ModelAttack, subject_digest
 from certcore.program.problem import Problem
-from certcore.votes.purposes import ATTACK_COUNT, ATTACK_RECOUNT
+from certcore.votes.purposes import ATTACK_COUNT
 
 if TYPE_CHECKING:
     from certcore.model_attack.victim import Victim
@@ -115,7 +114,7 @@ def run_attack(
             raise AssertionError("the attack breaks the threat model")
         keep(found)
         changed = count.n_changed
-        tell(progress, len(search.flips), sum(threat.budgets), f"{changed} labels changed for certain")
+        tell(progress, len(search.flips), sum(threat.budgets), f"{changed} labels changed")
         if search.cancel.is_set():
             break
     if not levels:
@@ -133,10 +132,9 @@ def _attackable(instance: Instance, threat: ThreatModel) -> Problem:
     if instance.prediction is None:
         raise InputError("this instance has no predicted labels, so it is unknown which of them change")
     problem = Problem(instance, threat)
-    if threat.inject or threat.attr_l2_sum:
+    if threat.inject:
         raise InputError(
-            f"{'inject' if threat.inject else 'attr_l2_sum'} has a budget, which attacks on the model cannot spend; "
-            "give flips of attributes or edges, or attr_l2"
+            "inject has a budget, which model attacks cannot spend; give flips of attributes or edges, or attr_l2"
         )
     if not sum(problem.threat.budgets):
         raise InputError("all budgets are 0; give some, for example attr_del=50")
@@ -248,44 +246,3 @@ def _resumable(
     search.flips = flips[: levels[-1].flips] if levels else []
     search.shift = levels[-1].shift if levels else None
     return levels
-
-
-@dataclass(frozen=True)
-class Recount:
-    """One level recounted: labels changed in the file, in new samples, and in the file but significantly not now."""
-
-    flips: int
-    distance: float
-    stored: int
-    recounted: int
-    wrong: int
-
-
-def recount(
-    attack: ModelAttack, victim: Victim, instance: Instance, seed: int, cancel: threading.Event
-) -> list[Recount]:
-    """Count every level again with an independent stream of samples, as many as before."""
-    targets = np.asarray(instance.targets)
-    labels = np.asarray(instance.prediction)[targets]
-    result = []
-    for level in attack.levels:
-        graph = apply_flips(instance.graph, attack.flips[: level.flips], level.shift)
-        votes = count_votes(victim, graph, seed, attack.samples, cancel, ATTACK_RECOUNT)
-        if votes is None:
-            break
-        before = attack.count(instance, level, targets)
-        again = count_changed(instance, targets, votes, attack.alpha, plain=attack.plain)
-        kept = np.flatnonzero(before.changed)
-        chosen = votes[targets[kept]]
-        rivals = chosen.copy()
-        rivals[np.arange(len(kept)), labels[kept]] = -1
-        # The label significantly beats the strongest rival: the same test with exchanged roles.
-        rival = rivals.argmax(axis=1)
-        swapped = np.zeros((len(kept), 2), dtype=np.int64)
-        swapped[:, 0], swapped[:, 1] = chosen[np.arange(len(kept)), labels[kept]], chosen[np.arange(len(kept)), rival]
-        if attack.plain:
-            wrong = int((chosen.argmax(axis=1) == labels[kept]).sum())
-        else:
-            wrong = int(beaten(swapped, np.ones(len(kept), dtype=np.int64), float(read_alpha(attack.alpha))).sum())
-        result.append(Recount(level.flips, attack.distance(level), before.n_changed, again.n_changed, wrong))
-    return result

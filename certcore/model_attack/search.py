@@ -155,7 +155,7 @@ class Search:
 
 @dataclass(frozen=True, eq=False)
 class Candidates:
-    """Possible flips of one type with their scores per cost."""
+    """Possible flips of one type with their scores."""
 
     kind: str
     first: np.ndarray
@@ -164,7 +164,7 @@ class Candidates:
 
 
 def candidates(search: Search, room: Room, flips: Sequence[Flip], shares: np.ndarray) -> list[Candidates]:
-    """Candidates for the next flip of each type; the score is the first-order gain per cost."""
+    """Candidates for the next flip of each type; the score is the first-order gain."""
     graph, kinds = apply_flips(search.graph, flips), room.kinds
     new = new_pairs(search, room) if "adj_add" in kinds else np.zeros((0, 2), dtype=np.int64)
     there = search.graph.edges if "adj_del" in kinds else np.zeros((0, 2), dtype=np.int64)
@@ -195,7 +195,7 @@ def _still_open(
     if search.only is not None:
         keep &= search.only(kind, first, second)
     first, second, score = first[keep], second[keep], score[keep]
-    return Candidates(kind, first, second, score / room.costs(kind, first, second))
+    return Candidates(kind, first, second, score)
 
 
 def _additions(room: Room, gradients: Gradients, graph: Graph) -> tuple[np.ndarray, np.ndarray]:

@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from certcore.common.display import view
 from certcore.common.errors import InputError
 from certcore.common.exact import read_alpha
 from certcore.common.npz import read_npz, write_npz
@@ -70,9 +69,6 @@ class ModelAttack:
         told = "" if self.instance is None else f", {self.changed} labels changed"
         return f"<ModelAttack {len(self.flips)} flips by {self.meta.get('method', '?')}{told}>"
 
-    def _repr_html_(self) -> str:
-        return str(view("card", self))
-
     @property
     def changed(self) -> int | None:
         """Labels that the largest attack changes significantly; None without the instance."""
@@ -108,12 +104,12 @@ class ModelAttack:
         counts: dict[str, Any] = {kind: sum(flip.kind == kind for flip in self.flips[: level.flips]) for kind in FLIPS}
         return counts if level.shift is None else counts | {"attr_l2": self.distance(level)}
 
-    def distance(self, level: Level, costs: np.ndarray | None = None) -> float:
+    def distance(self, level: Level) -> float:
         """How far a level moves the attributes of all nodes together, rounded up; 0 if it moves none."""
         if level.shift is None or self.instance is None or self.instance.scale is None:
             return 0.0
         units = level.shift.units(self.instance.scale)
-        length = self.instance.scale.length(int(units.sum() if costs is None else units @ costs[level.shift.nodes]))
+        length = self.instance.scale.length(int(units.sum()))
         return math.ceil(length * 10**6 + 1e-3) / 10**6
 
     def within(self, instance: Instance, threat: ThreatModel) -> Level | None:

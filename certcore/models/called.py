@@ -28,7 +28,11 @@ class Called(nn.Module):
     """
 
     def __init__(
-        self, model: Callable[..., Any], wrapper: Callable[..., Any] | None = None, form: str = EdgeForm.EDGE_INDEX
+        self,
+        model: Callable[..., Any],
+        wrapper: Callable[..., Any] | None = None,
+        form: str = EdgeForm.EDGE_INDEX,
+        device: str | None = None,
     ) -> None:
         super().__init__()
         if not callable(model):
@@ -39,7 +43,24 @@ class Called(nn.Module):
         if wrapper is not None and given is not EdgeForm.EDGE_INDEX:
             raise InputError(f"a wrapper calls the model itself; leave edges={form!r} out, or the wrapper")
         self.model, self.wrapper = model, wrapper
-        self.form = str(given)  # plain text: digests of votes cover all attributes of a module
+        self.form, self.device = str(given), device
+
+    @property
+    def place(self) -> torch.device:
+        """The device on which it is called: the given one, or that of its weights."""
+        held = next((tensor.device for tensor in [*self.parameters(), *self.buffers()]), torch.device("cpu"))
+        return held if self.device is None else torch.device(self.device)
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The precision of its weights, in which it takes attributes."""
+        kinds = (tensor.dtype for tensor in [*self.parameters(), *self.buffers()] if tensor.is_floating_point())
+        return next(kinds, torch.float32)
+
+    @property
+    def fast(self) -> bool:
+        """Whether it is on the CPU and in single precision, as compiled code needs it."""
+        return self.place.type == "cpu" and self.dtype is torch.float32
 
     def forward(self, x: Tensor, edge_index: Tensor) -> Any:
         if self.wrapper is not None:

@@ -25,3 +25,5 @@ class Fault(Choice):
     CHANCE = "chance"
     MEMORY = "memory"
     """Its output depends on earlier calls."""
+    EDGES = "edges"
+    """Its output is the same for other edges, although layers of messages were declared."""

@@ -290,7 +290,7 @@ def _call(module: nn.Module, node: fx.Node, values: dict[fx.Node, Any]) -> Any:
     args = [_value(a, values) for a in node.args]
     kwargs = {key: _value(a, values) for key, a in node.kwargs.items()}
     everything = [*args, *kwargs.values()]
-    if "out" in node.kwargs:
+    if node.kwargs.get("out") is not None:
         raise Unreadable(f"it writes what {_name(node)} gives into another value (out=…), which is not followed")
     if all(value is CONSTANT for value in everything):
         return CONSTANT

@@ -92,11 +92,10 @@ def module_victim(
     edges: str = "edge_index",
 ) -> Victim:
     """Any network on the graph of an instance, with the fastest voter and the gradients that its modules allow."""
-    from certcore.data.dataset import Dataset
     from certcore.model_attack.victim import ModuleVictim
     from certcore.models.base import NodeClassifier
-    from certcore.pipeline.smooth import Calling, first_call, make_module_voter, prepared
     from certcore.votes.attention import Attention
+    from certcore.votes.choose import first_call, make_module_voter, prepared
     from certcore.votes.fused import FusedVoter
     from certcore.votes.module import ModuleVoter, clean_input
     from certcore.votes.split import split_first
@@ -106,11 +105,10 @@ def module_victim(
         raise InputError("the data are another graph than the instance's; give the data that `smooth` was given")
     if isinstance(model, NodeClassifier):
         return network_victim(model, instance, "")
-    dataset = Dataset("graph", graph, np.zeros(graph.n_nodes, dtype=np.int64), ("0",))
-    called = prepared(model, Calling(wrapper=wrapper, edges=edges), dataset, [])
-    n_classes, keeps = first_call(called, dataset)
+    called = prepared(model, graph, wrapper, edges, None, [])
+    n_classes, keeps = first_call(called, graph)
     bits = replace(noise, attr_std=None, lattice=None)  # Gaussian noise has its own way to votes
-    voter = make_module_voter(called, dataset, bits, 0, n_classes, keeps=keeps)
+    voter = make_module_voter(called, graph, bits, 0, n_classes, keeps=keeps)
     if isinstance(voter, FusedVoter):
         return network_victim(_as_gcn(voter), instance, "")
     if noise.attr_std is not None:
@@ -119,7 +117,7 @@ def module_victim(
             "is another network; give such a model"
         )
     assert isinstance(voter, ModuleVoter)
-    split = split_first(called, *clean_input(graph)) if voter.split else None
+    split = split_first(called, *clean_input(graph, called)) if voter.split else None
     if split is not None and any(isinstance(part, Attention) for part in split.rest.modules()):
         split = None  # the compiled attention has no gradients
     weights = np.eye(graph.n_attrs, dtype=np.float32) if split is None else split.weights
@@ -158,8 +156,8 @@ def network_victim(model: NodeClassifier, instance: Instance, digest: str) -> Vi
 def _moved_victim(model: NodeClassifier, instance: Instance, noise: Noise, digest: str) -> Victim:
     """A network under Gaussian noise, drawn where the base certificate says."""
     from certcore.model_attack.victim import MovedVictim
-    from certcore.pipeline.moved import NoiseAt, network_under
     from certcore.votes.first_map import FINE
+    from certcore.votes.moved import NoiseAt, network_under
 
     base = instance.base
     assert isinstance(base, GaussianBase)

@@ -22,7 +22,7 @@ from certcore.common.npz import read_npz, write_npz
 from certcore.common.rounding import percent_down
 from certcore.data.dataset import Dataset
 from certcore.data.registry import get_dataset
-from certcore.data.split import PER_CLASS, TEST, VALIDATION
+from certcore.data.split import PER_CLASS
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.bundle_types import DIVISION_IS_GONE, BundleTypes
 from certcore.domain.edge_field import EdgeField
@@ -30,11 +30,12 @@ from certcore.domain.graph import Graph
 from certcore.domain.layout import layout_graph
 from certcore.domain.noise import PAPER_THETA, Noise
 from certcore.domain.perturbations import FLIPS
+from certcore.domain.split import TEST, VALIDATION
 from certcore.instance.fields import hop_fields
 from certcore.instance.instance import Instance, save_instance
 from certcore.models.registry import BALLOT_MODELS, require_training_packages
-from certcore.pipeline.moved import TRIAL_VOTES, Moved, NoiseAt, median_radius, network_under
 from certcore.training.result import check_numbers
+from certcore.votes.moved import TRIAL_VOTES, Moved, NoiseAt, median_radius, network_under
 from certcore.votes.run import Voter, Votes, collect_votes
 
 if TYPE_CHECKING:
@@ -461,7 +462,7 @@ def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained, m
 
 def _ballots_instance(recipe: BundleRecipe, dataset: Dataset) -> Instance:
     """An instance whose base certificate is ballots, which takes seconds of training and one forward pass."""
-    from certcore.pipeline.ballots import decoupled_instance
+    from certcore.ballots import decoupled_instance
     from certcore.training.ballots import train_controls, train_decoupled
 
     model = train_decoupled(dataset, split=recipe.split, seed=recipe.seed, epochs=recipe.epochs)

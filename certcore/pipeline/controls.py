@@ -19,8 +19,8 @@ from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS
 from certcore.domain.scale import read_length
 from certcore.instance.instance import Instance
-from certcore.pipeline.moved import without_edges
 from certcore.training import train
+from certcore.votes.moved import without_edges
 
 #: Number of votes of the baseline under Gaussian noise.
 SAMPLES = 10_000

@@ -38,7 +38,7 @@ _ATTRIBUTES = (ATTR_ADD, ATTR_DEL)
 
 
 @dataclass(frozen=True, eq=False)
-class Largest:
+class TopSums:
     """For each target the sum of its largest values, for any number of them."""
 
     sums: np.ndarray
@@ -47,20 +47,20 @@ class Largest:
     count: np.ndarray
 
     @classmethod
-    def of(cls, value: np.ndarray, owner: np.ndarray, count: int) -> Largest:
+    def of(cls, value: np.ndarray, owner: np.ndarray, count: int) -> TopSums:
         order = np.lexsort((-value, owner))
         sizes = np.bincount(owner, minlength=count)
         return cls(np.concatenate([[0], np.cumsum(value[order])]), np.cumsum(sizes) - sizes, sizes)
 
-    def at(self, chosen: np.ndarray) -> Largest:
-        return Largest(self.sums, self.first[chosen], self.count[chosen])
+    def at(self, chosen: np.ndarray) -> TopSums:
+        return TopSums(self.sums, self.first[chosen], self.count[chosen])
 
     def most(self, number: int) -> np.ndarray:
         return np.asarray(self.sums[self.first + np.minimum(self.count, number)] - self.sums[self.first])
 
 
 @dataclass(frozen=True, eq=False)
-class Means:
+class TargetLimits:
     """For each target, which changes against it are possible if no global budget limits them."""
 
     need: np.ndarray
@@ -71,17 +71,17 @@ class Means:
     """How many edges can be added at it."""
     joined: np.ndarray
     """Whether new nodes can be joined to it."""
-    deleted: tuple[Largest, Largest]
+    deleted: tuple[TopSums, TopSums]
     """What cutting senders off gains, in shares and in units."""
-    controlled: tuple[Largest, Largest]
+    controlled: tuple[TopSums, TopSums]
     """What rewriting senders gains, in shares and in units."""
     itself: np.ndarray
     """Whether it can be rewritten itself."""
 
-    def at(self, chosen: np.ndarray) -> Means:
+    def at(self, chosen: np.ndarray) -> TargetLimits:
         deleted, controlled = ((one.at(chosen), two.at(chosen)) for one, two in (self.deleted, self.controlled))
         need, new, added, joined = (part[chosen] for part in (self.need, self.new, self.added, self.joined))
-        return Means(need, new, added, joined, deleted, controlled, self.itself[chosen])
+        return TargetLimits(need, new, added, joined, deleted, controlled, self.itself[chosen])
 
     def suffice(self, amounts: np.ndarray, sigma: int | None) -> np.ndarray:
         """Which targets these budgets might break, each target considered alone (a necessary condition).
@@ -105,7 +105,7 @@ class Means:
 class BallotsStructure(Structure):
     """The structure for ballots; the module docstring lists its columns and rows."""
 
-    means: Means = field(repr=False)
+    means: TargetLimits = field(repr=False)
     """One entry per group."""
     by_counting: bool
     """Whether only new senders can be used: no deletions, no attributes, no local budgets."""
@@ -228,10 +228,10 @@ class BallotsBuilder(Builder):
         nodes = problem.targets
 
         def largest(*values: np.ndarray) -> Any:
-            return tuple(Largest.of(value, self.target_of, count) for value in values)
+            return tuple(TopSums.of(value, self.target_of, count) for value in values)
 
         adding = ADJ_ADD in self.types
-        means = Means(
+        means = TargetLimits(
             need=base.needs[nodes],
             new=base.share_new[nodes],
             added=problem.capacities[ADJ_ADD][nodes] if adding else np.zeros(count, np.int64),
@@ -256,32 +256,32 @@ class BallotsBuilder(Builder):
     # Columns.
 
     def _ballot_flips(self) -> Flips:
-        parts: list[tuple[int, np.ndarray, np.ndarray, np.ndarray]] = []
+        parts: list[tuple[int, np.ndarray, np.ndarray]] = []
         for k in self.types:
             parts.append((k, *self._sites(k)))
         kind = np.concatenate([np.full(len(part[1]), part[0]) for part in parts] or [_EMPTY])
-        site, cost, cap = (np.concatenate([part[i] for part in parts] or [_EMPTY]) for i in range(1, 4))
-        return Flips(kind, site, np.full(len(kind), -1), cost, cap)
+        site, cap = (np.concatenate([part[i] for part in parts] or [_EMPTY]) for i in (1, 2))
+        return Flips(kind, site, np.full(len(kind), -1), cap)
 
-    def _sites(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Sites, costs and caps of the flips of one type."""
+    def _sites(self, k: int) -> tuple[np.ndarray, np.ndarray]:
+        """Sites and caps of the flips of one type."""
         problem, n = self.problem, self.graph.n_nodes
         if k == ADJ_DEL:
             sites = np.unique(self.edge[self.cut])
-            return sites, problem.edge_costs[sites], np.ones(len(sites), np.int64)
+            return sites, np.ones(len(sites), np.int64)
         if k in self.attributes:
             useful = np.zeros(n, dtype=bool)
             useful[self.nodes] = True
             useful[self.sender[self.written]] = True
             sites = np.flatnonzero(useful & self.writable[k])
-            return sites, problem.node_costs[sites], np.ones(len(sites), np.int64)
+            return sites, np.ones(len(sites), np.int64)
         if k == INJECT:
             sites = self.nodes[self.means.joined]
-            return sites, np.ones(len(sites), np.int64), np.full(len(sites), _ANY)
+            return sites, np.full(len(sites), _ANY)
         capacity = problem.capacities[ADJ_ADD]
         # With σ the end that pays need not be a target.
         sites = np.flatnonzero(capacity > 0) if self.has_sigma else self.nodes[self.means.added > 0]
-        return sites, np.ones(len(sites), np.int64), capacity[sites]
+        return sites, capacity[sites]
 
     def _payers(self) -> np.ndarray:
         if not self.has_sigma:

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from certcore.common.errors import InputError
 from certcore.common.memory import check_memory
-from certcore.domain.perturbations import ADJ_DEL, TABLE, TYPES, node_types
+from certcore.domain.perturbations import ADJ_DEL, TABLE, TYPES
 from certcore.program.field_capacity import FieldCapacity, attribute_supply, edge_supply
 from certcore.program.groups import LiveFronts, live_fronts, merge_rows, ranges, undominated
 from certcore.program.problem import Problem
@@ -80,7 +80,6 @@ class Builder:
             rhs=rhs,
             field_capacity={} if self.relaxation.has_indicators else {k: self._supply(k) for k in self.types},
             units=np.ones(len(TYPES), dtype=np.int64),
-            unit=self.unit,
         )
 
     # Columns.
@@ -100,7 +99,6 @@ class Builder:
         self.groups = Groups(of_target, alive[representative] if count else _EMPTY, weight)
         self.node_field = nodes[alive[representative]]
         self.edge_field = edges[alive[representative]] if edges is not None else None
-        self.unit = problem.fields.unit
 
         front = fronts.front_of_target[alive[representative]]
         sizes = np.diff(fronts.indptr)[front]
@@ -124,24 +122,21 @@ class Builder:
         if self.edge_field is not None:
             parts.append((ADJ_DEL, *self._edge_flips(self.edge_field)))
         kind = np.concatenate([np.full(len(part[1]), part[0]) for part in parts] or [_EMPTY])
-        return Flips(kind, *(np.concatenate([part[i] for part in parts] or [_EMPTY]) for i in range(1, 5)))
+        return Flips(kind, *(np.concatenate([part[i] for part in parts] or [_EMPTY]) for i in range(1, 4)))
 
-    def _attribute_flips(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Sites, payers, costs and caps of one attribute type."""
+    def _attribute_flips(self, k: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Sites, payers and caps of one attribute type."""
         problem = self.problem
         inside = np.bincount(self.node_field.indices, minlength=self.graph.n_nodes) > 0
         if self.has_sigma or problem.limited(k) or self.relaxation is Relaxation.EXACT:
             sites = np.flatnonzero((problem.capacities[k] > 0) & inside)
             cap = problem.capacities[k][sites]
         else:
-            keep = problem.free & inside
-            if problem.threat.node_costs is None:
-                keep = undominated(self.node_field, keep)
-            sites = np.flatnonzero(keep)
+            sites = np.flatnonzero(undominated(self.node_field, problem.free & inside))
             cap = np.full(len(sites), np.iinfo(np.int64).max)
-        return sites, np.full(len(sites), -1), problem.node_costs[sites], cap
+        return sites, np.full(len(sites), -1), cap
 
-    def _edge_flips(self, field: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    def _edge_flips(self, field: sp.csr_array) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The same for edge deletions; with σ, an undirected edge has one column for each end that may pay."""
         problem, edges = self.problem, self.graph.edges
         free = problem.free[edges].all(axis=1)
@@ -150,7 +145,7 @@ class Builder:
         if self.two_payers:
             payers = edges[sites].T.ravel()
             sites = np.tile(sites, 2)
-        return sites, payers, problem.edge_costs[sites], np.ones(len(sites), dtype=np.int64)
+        return sites, payers, np.ones(len(sites), dtype=np.int64)
 
     def _attackers(self) -> np.ndarray:
         """With σ, every node that could pay for some flip."""
@@ -163,10 +158,10 @@ class Builder:
     # Rows.
 
     def _global_rows(self) -> None:
-        """The costs of the flips of each type are at most its global budget."""
+        """There are at most as many flips of each type as its global budget."""
         row = np.zeros(len(TYPES), dtype=np.int64)
         row[list(self.types)] = np.arange(len(self.types))
-        self.blocks.add("global", np.zeros(len(self.types)), (row[self.flips.kind], self.flip_columns, self.flips.cost))
+        self.blocks.add("global", np.zeros(len(self.types)), (row[self.flips.kind], self.flip_columns, 1))
 
     def _local_rows(self) -> None:
         """At most the local budget of a node is deleted there; rows that cannot bind are omitted."""
@@ -218,7 +213,7 @@ class Builder:
         row, count = points.group[need], len(self.groups)
         if self.relaxation.has_indicators:
             inside, row, count = inside[points.group[need]], np.arange(len(need)), len(need)
-        amounts = (row, self.point_columns[need], points.amount[need, k] * self.unit)
+        amounts = (row, self.point_columns[need], points.amount[need, k])
         first = int(flips[0]) if len(flips) else 0  # the flips of a type are adjacent
         self.blocks.add(f"field{k}", np.zeros(count), amounts, negative=(inside, first))
 
@@ -245,12 +240,10 @@ class Builder:
     def _supply(self, k: int) -> FieldCapacity:
         if k == ADJ_DEL:
             return edge_supply(self.problem, self.edge_field)
-        return attribute_supply(self.node_field, self.problem.capacities[k], self.has_sigma, self.unit)
+        return attribute_supply(self.node_field, self.problem.capacities[k], self.has_sigma)
 
     def _coefficients(self, nodes: np.ndarray, payers: np.ndarray, matrix: sp.csr_array) -> Attackers:
         kinds, of_node = payers
-        # Node costs apply to attribute flips; each edge uses one unit of its attacker's capacity.
-        costs = np.where(np.isin(kinds, node_types()), self.problem.node_costs[of_node], 1)
         rows, columns, entries = _EMPTY, self.attacker_column[of_node], _EMPTY
         if len(kinds):
             rows = self.blocks.slices["payer"].start + np.arange(len(kinds))
@@ -258,9 +251,7 @@ class Builder:
         touch = None
         if self.has_sigma and self.types and self.relaxation is Relaxation.TIGHT:
             touch = self._touch(nodes)
-        return Attackers(
-            nodes, entries, rows, columns, self.problem.capacities[kinds, of_node], kinds, costs, touch
-        )  # fmt: skip
+        return Attackers(nodes, entries, rows, columns, self.problem.capacities[kinds, of_node], kinds, touch)
 
     def _touch(self, nodes: np.ndarray) -> sp.csr_array | None:
         """Groups × attackers: nodes of the field (if attributes are in play) and both ends of its edges."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.common.errors import InputError
 from certcore.domain.perturbations import ADJ_DEL
 from certcore.program.incidence import product
 from certcore.program.problem import Problem
@@ -24,29 +23,25 @@ class FieldCapacity:
     total: np.ndarray
     indptr: np.ndarray | None = None
     running: np.ndarray | None = None
-    unit: int = 1
-    """Denominator of the weights in the sums; the limit is rounded down to whole flips."""
 
     def limit(self, sigma: int | None) -> np.ndarray:
         """The most flips that each group's field can contain."""
         if sigma is None or self.indptr is None or self.running is None:
-            return self.total // self.unit
+            return self.total
         take = np.minimum(np.diff(self.indptr), sigma)
         last = self.indptr[:-1] + take - 1
         padded = np.concatenate([self.running, [0]])  # index -1 (empty prefix) gives 0
         best = np.where(take > 0, padded[np.where(take > 0, last, -1)], 0)
-        return np.asarray(np.minimum(self.total, best) // self.unit)
+        return np.asarray(np.minimum(self.total, best))
 
 
-def attribute_supply(psi: sp.csr_array, capacity: np.ndarray, has_sigma: bool, unit: int = 1) -> FieldCapacity:
-    """Attribute flips: the weighted sum of the capacities of the nodes in the field."""
+def attribute_supply(psi: sp.csr_array, capacity: np.ndarray, has_sigma: bool) -> FieldCapacity:
+    """Attribute flips: the sum of the capacities of the nodes in the field."""
     capacity = capacity.astype(np.int64)
-    if unit > 1 and float(product(psi, capacity.astype(np.float64)).max(initial=0.0)) >= 2.0**62:
-        raise InputError("weights times flips are too large to be added exactly; expected a smaller field_unit")
     total = product(psi, capacity)
     if not has_sigma:
-        return FieldCapacity(total, unit=unit)
-    return _with_sigma(capacity[psi.indices] * psi.data.astype(np.int64), psi.indptr, total, unit)
+        return FieldCapacity(total)
+    return _with_sigma(capacity[psi.indices], psi.indptr, total)
 
 
 def edge_supply(problem: Problem, big_psi: sp.csr_array) -> FieldCapacity:
@@ -69,12 +64,12 @@ def edge_supply(problem: Problem, big_psi: sp.csr_array) -> FieldCapacity:
     return _with_sigma(at_node, standing.indptr, total) if has_sigma else FieldCapacity(total)
 
 
-def _with_sigma(values: np.ndarray, indptr: np.ndarray, total: np.ndarray, unit: int = 1) -> FieldCapacity:
+def _with_sigma(values: np.ndarray, indptr: np.ndarray, total: np.ndarray) -> FieldCapacity:
     owner = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     order = np.lexsort((-values, owner))
     running = np.cumsum(values[order])
     before = np.concatenate([[0], running])[indptr[:-1]]
-    return FieldCapacity(total, np.asarray(indptr), running - np.repeat(before, np.diff(indptr)), unit)
+    return FieldCapacity(total, np.asarray(indptr), running - np.repeat(before, np.diff(indptr)))
 
 
 def _segment_sums(values: np.ndarray, indptr: np.ndarray) -> np.ndarray:

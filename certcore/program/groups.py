@@ -61,7 +61,7 @@ def merge_rows(labels: np.ndarray, rows: list[sp.csr_array], chosen: np.ndarray)
     for matrix in rows:
         salt = rng.integers(0, 2**64, size=(matrix.shape[1] + 1), dtype=np.uint64)
         lengths = np.diff(matrix.indptr).astype(np.uint64)
-        columns += [_row_sums(salt, matrix)[chosen], lengths[chosen]]  # hashes weights too
+        columns += [_row_sums(salt, matrix)[chosen], lengths[chosen]]
     _, first, group = np.unique(np.stack(columns, axis=1), axis=0, return_index=True, return_inverse=True)
     group = group.reshape(-1)
     order = np.argsort(first)
@@ -80,10 +80,9 @@ def merge_rows(labels: np.ndarray, rows: list[sp.csr_array], chosen: np.ndarray)
 def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
     """Columns of `influence` (groups × sites) not dominated by another allowed column; of equal columns, the first.
 
-    A site dominates another if it influences the same groups with at least the same weights, at the same cost, and has
-    a limit that never binds. The adversary never needs a dominated site. Bytes mark a pattern without weights.
+    A site dominates another if it influences the same groups and has a limit that never binds. The adversary never
+    needs a dominated site.
     """
-    plain = influence.dtype == np.int8
     by_site = sp.csr_array(influence.T.tocsr())
     by_site.sort_indices()
     sizes = np.diff(by_site.indptr)
@@ -103,11 +102,9 @@ def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
     lengths = row_sizes[smallest]
     left = np.repeat(sites.astype(influence.indices.dtype), lengths)
     right = influence.indices[ranges(influence.indptr[smallest], lengths)]
-    # A dominating site has a larger total weight, or is the first of two equal sites; sites that are not allowed are
-    # last.
-    total = sizes if plain else np.asarray(by_site.sum(axis=1))
+    # A dominating site has more groups, or is the first of two equal sites; sites that are not allowed are last.
     place = np.empty(len(sizes), dtype=influence.indices.dtype)
-    place[np.argsort(np.where(keep, -total.astype(np.int64), 1), kind="stable")] = np.arange(len(sizes))
+    place[np.argsort(np.where(keep, -sizes.astype(np.int64), 1), kind="stable")] = np.arange(len(sizes))
     larger = place[right] < place[left]
     left, right = left[larger], right[larger]
     # Signatures of 256 bits rule out most pairs: each group sets one bit, so a subset sets a subset of the bits.
@@ -127,10 +124,9 @@ def undominated(influence: sp.csr_array, allowed: np.ndarray) -> np.ndarray:
 
 
 def _within(by_site: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.ndarray:
-    """Whether all groups of site left[i] are groups of site right[i], with no smaller weights.
+    """Whether all groups of site left[i] are groups of site right[i].
 
-    Works in blocks: the weights of the right sites are written to a dense array and compared with those of the left
-    sites.
+    Works in blocks: a dense array marks the groups of the right sites and is read at those of the left sites.
     """
     sizes, width = np.diff(by_site.indptr).astype(np.int64), by_site.shape[1]
     order = np.argsort(right, kind="stable")
@@ -138,21 +134,18 @@ def _within(by_site: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.nd
     wholes, of = np.unique(right[order], return_inverse=True)
     result = np.zeros(len(left), dtype=bool)
     step = max(1, MARKS // max(width, 1))
-    plain = by_site.data.dtype == np.int8
-    marked = np.zeros(min(step, len(wholes)) * width, dtype=bool if plain else by_site.data.dtype)
+    marked = np.zeros(min(step, len(wholes)) * width, dtype=bool)
     read = np.concatenate([[0], np.cumsum(sizes[left])])
     for first in range(0, len(wholes), step):
         block = wholes[first : first + step]
         inside = _entries_of(by_site, block, sizes) + np.repeat(np.arange(len(block)) * width, sizes[block])
-        marked[inside] = True if plain else by_site.data[ranges(by_site.indptr[block], sizes[block])]
+        marked[inside] = True
         at, stop = np.searchsorted(of, [first, first + step]).tolist()
         while at < stop:  # blocks bound the memory
             end = min(stop, max(at + 1, int(np.searchsorted(read, read[at] + MARKS, side="right")) - 1))
             part, lengths = left[at:end], sizes[left[at:end]]
             asked = _entries_of(by_site, part, sizes) + np.repeat((of[at:end] - first) * width, lengths)
             found = marked[asked]
-            if not plain:
-                found = found >= by_site.data[ranges(by_site.indptr[part], lengths)]
             result[at:end] = np.logical_and.reduceat(found, read[at:end] - read[at])
             at = end
         marked[inside] = 0
@@ -195,6 +188,6 @@ def _differ(matrix: sp.csr_array, left: np.ndarray, right: np.ndarray) -> np.nda
     unequal = sizes[left] != sizes[right]
     lengths = np.where(unequal, 0, sizes[left])
     a, b = ranges(matrix.indptr[left], lengths), ranges(matrix.indptr[right], lengths)
-    other = (matrix.indices[a] != matrix.indices[b]) | (matrix.data[a] != matrix.data[b])
+    other = matrix.indices[a] != matrix.indices[b]
     owner = np.repeat(np.arange(len(left)), lengths)
     return unequal | (np.bincount(owner[other], minlength=len(left)) > 0)

@@ -11,8 +11,8 @@ perturbation within the budgets (proofs in `docs/explanation/soundness.md`):
     shift     the same for several points and types  paid      with σ, flips have payers, and few of them are attackers
 
 F_g are the sites with a flip column in the field of group g. u_{g,q} is the sum of the points of g that need at least q
-flips. R bounds the *number* of flips by the budget divided by the least cost, and R_U also by the capacities in U. Tags
-may come from an untrusted proof, so a tag that does not satisfy its conditions exactly is refused.
+flips. R is the budget, and R_U is also bounded by the capacities in U. Tags may come from an untrusted proof, so a tag
+that does not satisfy its conditions exactly is refused.
 """
 
 from __future__ import annotations
@@ -65,8 +65,7 @@ class Sites:
         self._position = {site: position for position, site in enumerate(self.site.tolist())}
         self.cap = np.zeros(len(self.site), dtype=np.int64)
         self.cap[self.of_column] = s.flips.cap[self.columns]
-        cost = int(s.flips.cost[self.columns].min(initial=_INFINITE))
-        self.most = program.budgets[kind] // cost if len(self.columns) else 0
+        self.most = program.budgets[kind] if len(self.columns) else 0
         """The most flips of the type that the global budget allows."""
         field = s.matrix[s.rows[f"field{kind}"]][:, self.columns] if len(self.columns) else None
         empty = sp.csr_array((len(s.groups), 0), dtype=np.int64)

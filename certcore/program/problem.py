@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
 
 from certcore.base.ballots import BallotsBase
+from certcore.base.gaussian import GaussianBase
 from certcore.common.errors import InputError
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import ADJ_DEL, TABLE, TYPES, UNLIMITED
@@ -23,11 +24,13 @@ class Problem:
     instance: Instance
     threat: ThreatModel
     like: Problem | None = field(default=None, repr=False)
-    """A problem that differs only in global budgets and σ; cached data that depend on neither are reused."""
+    """A problem that differs only in global budgets, σ and rounding; cached data that depend on none are reused."""
+    round_up: bool = True
+    """Whether lengths are rounded up to units, as bounds need it; attacks need them rounded down."""
 
     def __post_init__(self) -> None:
-        graph = self.instance.graph
-        threat = self.threat.bound_to(self.instance.scale)
+        graph, scale = self.instance.graph, self.instance.scale
+        threat = self.threat.bound_to(scale if scale is None or self.round_up else replace(scale, up=False))
         object.__setattr__(self, "threat", threat)
         threat.check(graph)
         if self.instance.base.local is not None:
@@ -79,8 +82,12 @@ class Problem:
 
     @property
     def has_strong_rows(self) -> bool:
-        """Whether strong rows are valid: not for ballots, real amounts or weighted fields."""
-        return self.instance.field_unit == 1 and not (self.by_ballots or self.real_amounts)
+        """Whether strong rows are valid and proofs have a format for them.
+
+        Not for ballots, real amounts, or Gaussian noise, even where only edges have a budget.
+        """
+        gaussian = isinstance(self.instance.base, GaussianBase)
+        return not (self.by_ballots or self.real_amounts or gaussian)
 
     @property
     def whole_graph(self) -> bool:
@@ -103,16 +110,20 @@ class Problem:
             return self.like.fields
         return fields_of(self.instance, self.targets, need_edges=need_edges)
 
+    @property
+    def _limited_alike(self) -> bool:
+        return self.like is not None and self.like.round_up == self.round_up
+
     @cached_property
     def local_limits(self) -> np.ndarray:
-        if self.like is not None:
+        if self.like is not None and self._limited_alike:
             return self.like.local_limits
         return self.threat.local_limits(self.instance.graph)
 
     @cached_property
     def capacities(self) -> np.ndarray:
         """(types, N): how many flips each node can take, by local budget, existing bits and protection."""
-        if self.like is not None:
+        if self.like is not None and self._limited_alike:
             return self.like.capacities
         return self.threat.capacities(self.instance.graph)
 
@@ -122,18 +133,6 @@ class Problem:
         free = np.ones(self.instance.graph.n_nodes, dtype=bool)
         free[self.threat.protected] = False
         return free
-
-    @cached_property
-    def node_costs(self) -> np.ndarray:
-        """The cost of an attribute flip at each node."""
-        costs = self.threat.node_costs
-        return np.ones(self.instance.graph.n_nodes, np.int64) if costs is None else np.asarray(costs)
-
-    @cached_property
-    def edge_costs(self) -> np.ndarray:
-        """The cost of deleting each edge."""
-        costs = self.threat.edge_costs
-        return np.ones(self.instance.graph.n_edges, np.int64) if costs is None else np.asarray(costs)
 
     def limited(self, kind: int) -> bool:
         """Whether a local budget is set for this type."""
@@ -163,24 +162,4 @@ def whole_graph_totals(problem: Problem) -> np.ndarray:
             # Every flipped edge uses one unit of capacity at both ends. The σ sum is not halved: an edge between an
             # attacker and another node uses the attacker's capacity only once.
             totals[k] = min(totals[k], int(caps.sum()) // 2)
-        totals[k] = min(totals[k], _affordable(problem, k))
     return np.minimum(totals, UNLIMITED)
-
-
-def _affordable(problem: Problem, kind: int) -> int:
-    """The largest number of flips of a type that the global budget pays for, cheapest first."""
-    graph, threat = problem.instance.graph, problem.threat
-    budget = threat.budgets[kind]
-    if kind == ADJ_DEL and threat.edge_costs is not None:
-        costs = np.asarray(threat.edge_costs)[problem.free[graph.edges].all(axis=1)]
-        amounts = np.ones(len(costs), dtype=np.int64)
-    elif TABLE[kind].at_nodes and threat.node_costs is not None:
-        costs, amounts = np.asarray(threat.node_costs), problem.capacities[kind]
-    else:
-        return budget
-    count = 0
-    for cost in np.unique(costs).tolist():
-        taken = min(int(amounts[costs == cost].sum()), budget // cost)
-        count += taken
-        budget -= taken * cost
-    return count

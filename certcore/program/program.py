@@ -9,7 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore.program.cuts import Cuts
-from certcore.program.structure import Structure, affordable
+from certcore.program.structure import Structure
 
 BudgetPoint = tuple[tuple[int, ...], int | None]
 """A budget point: the global budgets, and σ."""
@@ -75,7 +75,7 @@ class Program:
     def upper(self) -> np.ndarray:
         structure, flips = self.structure, self.structure.flips
         upper = np.ones(structure.columns.count, dtype=np.int64)
-        upper[structure.columns.flips] = np.minimum(flips.cap, affordable(self.amounts, flips.kind, flips.cost))
+        upper[structure.columns.flips] = np.minimum(flips.cap, self.amounts[flips.kind])
         upper[structure.columns.points] = self.open
         if structure.relaxation.has_indicators:
             upper[structure.columns.indicators] = structure.any_open(self.open)

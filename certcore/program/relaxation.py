@@ -18,17 +18,12 @@ class Relaxation(Choice):
     STRONG = "strong"
     """The tight program with further valid rows for integer flips, added by separation; its bounds are proven."""
     EXACT = "exact"
-    """The integer program; its bound is an unverified solver claim."""
+    """The integer program. It proves nothing: `certify` gives the solver's claim beside what `tight` proves."""
 
     @property
     def relaxed(self) -> Relaxation:
         """The linear program it is based on: itself, or the tight one for `strong` and `exact`."""
         return Relaxation.TIGHT if self.is_timed else self
-
-    @property
-    def is_proven(self) -> bool:
-        """Whether its bounds are proven in exact arithmetic."""
-        return self is not Relaxation.EXACT
 
     @property
     def is_timed(self) -> bool:

@@ -17,7 +17,7 @@ from itertools import pairwise
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.domain.perturbations import TABLE, TYPES
+from certcore.domain.perturbations import TYPES
 from certcore.program.field_capacity import FieldCapacity
 from certcore.program.incidence import Incidence, Transposed
 from certcore.program.relaxation import Relaxation
@@ -62,20 +62,10 @@ class Flips:
     """Node (attribute flips) or position in `Graph.edges` (edge deletions)."""
     payer: np.ndarray
     """With σ on undirected graphs: the end that pays for the deletion; otherwise -1."""
-    cost: np.ndarray
     cap: np.ndarray
 
     def __len__(self) -> int:
         return len(self.kind)
-
-
-def affordable(budgets: np.ndarray, kinds: np.ndarray, costs: np.ndarray) -> np.ndarray:
-    """How many flips each budget allows at these costs; rounded up for real amounts, whose flips may be fractional."""
-    paid = budgets[kinds] // costs
-    if any(budget and not entry.whole for budget, entry in zip(budgets.tolist(), TABLE)):
-        real = np.array([not entry.whole for entry in TABLE])
-        paid += real[kinds] & (budgets[kinds] % costs > 0)
-    return np.asarray(paid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,17 +79,16 @@ class Attackers:
     columns: np.ndarray
     caps: np.ndarray
     kinds: np.ndarray
-    costs: np.ndarray
     touch: sp.csr_array | None = field(repr=False)
     """Groups × attackers that can flip something in the group's field (for the σ cuts of the tight form)."""
 
     def coefficients(self, budgets: np.ndarray) -> np.ndarray:
         """The most flips of one attacker: its capacity or what the global budget allows, whichever is less."""
-        return np.minimum(self.caps, affordable(budgets, self.kinds, self.costs))
+        return np.minimum(self.caps, budgets[self.kinds])
 
     def steady_from(self, kind: int) -> int:
         """The smallest budget of one type from which on the coefficients equal the capacities."""
-        return int((self.caps * self.costs)[self.kinds == kind].max(initial=0))
+        return int(self.caps[self.kinds == kind].max(initial=0))
 
 
 @dataclass(frozen=True)
@@ -148,8 +137,6 @@ class Structure:
     field_capacity: dict[int, FieldCapacity] = field(repr=False)
     units: np.ndarray = field(repr=False)
     """(types,): how many flips one unit of a global budget pays for; 1 except for ballots."""
-    unit: int = field(default=1, kw_only=True)
-    """Common denominator of the flip weights in field rows; a point's coefficient is its need times this."""
 
     @property
     def has_fields(self) -> bool:
@@ -212,15 +199,8 @@ class Structure:
         flips[self._point_entries - starts[0]] = False
         before = starts - starts[0] - np.searchsorted(self._point_entries, starts)
         columns = self.matrix.indices[starts[0] : starts[-1]][flips]
-        weights = np.ones(len(columns), dtype=np.int8)
-        if self.unit > 1:
-            weights = -self.matrix.data[starts[0] : starts[-1]][flips]
-        return Incidence(sp.csr_array((weights, columns, before), shape=(len(starts) - 1, self.columns.flips.stop)))
-
-    @cached_property
-    def needs(self) -> np.ndarray:
-        """(points, types): the coefficient of a point in its field row."""
-        return self.points.amount if self.unit == 1 else self.points.amount * self.unit
+        ones = np.ones(len(columns), dtype=np.int8)
+        return Incidence(sp.csr_array((ones, columns, before), shape=(len(starts) - 1, self.columns.flips.stop)))
 
     @cached_property
     def field_of_point(self) -> np.ndarray:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from fractions import Fraction
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +10,6 @@ import scipy.sparse as sp
 from certcore.base.ballots import UNIT
 from certcore.common.reading import whole_numbers
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, INJECT, TABLE, TYPES, UNLIMITED, node_types
-from certcore.domain.scale import root_down
 from certcore.program.problem import Problem
 from certcore.program.structure import Structure
 
@@ -39,6 +37,11 @@ class Allocation:
     shown: np.ndarray = field(default_factory=lambda: empty_edges())
     """Ballots: rewritten and new nodes, each with the class for which it shows a full ballot."""
 
+    @property
+    def bytes(self) -> int:
+        """Memory of its arrays."""
+        return sum(value.nbytes for value in vars(self).values() if isinstance(value, np.ndarray))
+
     def spent_at(self, edges: np.ndarray) -> np.ndarray:
         """(types, N): budget spent at each node by type; an edge counts at both its ends."""
         n = self.attributes.shape[1]
@@ -53,7 +56,7 @@ class Allocation:
 
     @property
     def totals(self) -> tuple[float, ...]:
-        """Flips of each type in the whole graph (without costs)."""
+        """Flips of each type in the whole graph."""
         totals = dict(zip(node_types(), self.attributes.sum(axis=1).tolist()))
         totals |= {ADJ_ADD: len(self.added), ADJ_DEL: self.deleted.sum().item()}
         totals[INJECT] = len(np.unique(self.injected[:, 0]))
@@ -85,10 +88,7 @@ def inside_fields(
             inside[:, k] = psi @ amounts
     if fields.edges is not None and deleted.any():
         inside[:, ADJ_DEL] = fields.edges.astype(attributes.dtype) @ deleted
-    if fields.unit == 1:
-        return inside
-    # Weights add up to flips. Integers are rounded down, because part of a flip reaches no front point.
-    return np.asarray(inside // fields.unit if inside.dtype.kind == "i" else inside / fields.unit)
+    return inside
 
 
 def replay(
@@ -147,12 +147,12 @@ def inadmissible(problem: Problem, allocation: Allocation) -> str | None:
     attributes, deleted, added = allocation.attributes, allocation.deleted, allocation.added
     if attributes.min(initial=0) < 0 or deleted.min(initial=0) < 0 or deleted.max(initial=0) > 1:
         return "a count is negative, or an edge is deleted more than once"
-    paid = dict(zip(node_types(), (attributes @ problem.node_costs).tolist()))
-    paid |= {ADJ_ADD: len(added), ADJ_DEL: int(deleted @ problem.edge_costs)}
+    paid = dict(zip(node_types(), attributes.sum(axis=1).tolist()))
+    paid |= {ADJ_ADD: len(added), ADJ_DEL: int(deleted.sum())}
     paid[INJECT] = len(np.unique(allocation.injected[:, 0]))
     for k, (name, budget) in enumerate(zip(TYPES, threat.budgets)):
         if paid.get(k, 0) > budget:
-            return f"{name} costs {paid[k]}, the global budget is {budget}"
+            return f"{name} takes {paid[k]}, the global budget is {budget}"
     if threat.scale is not None and _too_long(problem, attributes[node_types().index(TYPES.index("attr_l2"))]):
         return "the attributes are moved further than allowed"
     spent = allocation.spent_at(graph.edges)
@@ -190,7 +190,7 @@ def inadmissible(problem: Problem, allocation: Allocation) -> str | None:
 def _too_long(problem: Problem, moved: np.ndarray) -> bool:
     """Whether moves, in units of squared length at each node, exceed their limits in exact arithmetic.
 
-    The limits are `attr_l2` or `attr_l2_sum` and `local_attr_l2`, which the program rounds up to units.
+    The limits are `attr_l2` and `local_attr_l2`, which the program rounds up to units.
     """
     threat, scale, kind = problem.threat, problem.threat.scale, TYPES.index("attr_l2")
     assert scale is not None
@@ -198,10 +198,7 @@ def _too_long(problem: Problem, moved: np.ndarray) -> bool:
         limits = threat.squared_limits(kind, len(moved))
         if any(scale.square_of(int(moved[node])) > limits[node] for node in np.flatnonzero(moved)):
             return True
-    if not threat.attr_l2_sum:
-        return scale.square_of(int(moved @ problem.node_costs)) > threat.attr_l2**2
-    roots = (root_down(scale.square_of(int(units))) for units in moved[moved > 0])
-    return sum(roots, start=Fraction(0)) > threat.attr_l2_sum
+    return scale.square_of(int(moved.sum())) > threat.attr_l2**2
 
 
 def _missing(problem: Problem, attributes: np.ndarray) -> str | None:

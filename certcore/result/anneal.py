@@ -9,6 +9,7 @@ on this module: attacks are replayed before they are used.
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -101,13 +102,20 @@ class Annealer:
             self._keep(state)
 
     def run(
-        self, *, steps: int | None = None, seconds: float = math.inf, stop: Callable[[], bool] | None = None
+        self,
+        *,
+        steps: int | None = None,
+        seconds: float = math.inf,
+        stop: Callable[[], bool] | None = None,
+        cancel: threading.Event | None = None,
     ) -> None:
-        """Anneal for a number of steps or seconds, or until `stop()`; the next call continues."""
+        """Anneal for a number of steps or seconds, until `stop()` or `cancel` is set; the next call continues."""
         if not self.useful:
             return
         deadline = time.perf_counter() + seconds
         for done in count() if steps is None else range(steps):
+            if cancel is not None and cancel.is_set():
+                return
             if done % 16 == 0 and (time.perf_counter() > deadline or (stop is not None and stop())):
                 return
             if self._going is None:
@@ -188,7 +196,6 @@ class _AttackState:
         self.starts = np.concatenate([part.indptr[:-1] + first for part, first in zip(seen, before)] or [before[:0]])
         self.ends = np.concatenate([part.indptr[1:] + first for part, first in zip(seen, before)] or [before[:0]])
         self.seen_from = np.concatenate([mine.all[part.indices] for mine, part in zip(self.mine, seen)] or [before[:0]])
-        self.seen_share = np.concatenate([part.data for part in seen] or [np.zeros(0)])
         self.noise = rng.gumbel(size=NOISE + len(sites.site))
         self.reset(np.zeros(len(sites.site), dtype=np.int64))
 
@@ -252,10 +259,7 @@ class _AttackState:
         total = lengths.cumsum()
         entries = (stop - total).repeat(lengths) + np.arange(total[-1])
         seen = self.seen_from[entries]
-        change = change.repeat(lengths)
-        if self.sites.weighted:
-            change = change * self.seen_share[entries]
-        self.site_gain += np.bincount(seen, weights=change, minlength=len(self.site_gain))
+        self.site_gain += np.bincount(seen, weights=change.repeat(lengths), minlength=len(self.site_gain))
 
     def _value(self, open_: np.ndarray, whole: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The value of each group: 1 if broken, else a part of the progress towards its nearest point."""
@@ -295,7 +299,7 @@ class _AttackState:
             mine = self.mine[number]
             while self.left[k] > 0 and len(mine.all):
                 free = mine.cap - self.amount[mine.all]
-                open_ = (free > 0) & (mine.cost <= self.left[k])
+                open_ = free > 0
                 if k == ADJ_DEL:
                     open_ &= (self.local_left[mine.one] > 0) & (self.local_left[mine.other] > 0)
                 if self.sigma is not None and int(self.attackers.sum()) >= self.sigma:
@@ -304,11 +308,11 @@ class _AttackState:
                     break
                 count = self._block(k) if self.rng.random() < BLOCKS else 1
                 if count > 1:
-                    fits = open_ & (free >= count) & (mine.cost * count <= self.left[k])
+                    fits = open_ & (free >= count) & (count <= self.left[k])
                     count, open_ = (count, fits) if fits.any() else (1, open_)
                 score = mine.gain if count == 1 else mine.by_site @ self._gain_of(number, count)
                 first = int(self.rng.integers(NOISE))
-                score = score / mine.cost + heat * self.noise[first : first + len(score)]
+                score = score + heat * self.noise[first : first + len(score)]
                 score[~open_] = -np.inf
                 site = int(mine.all[int(np.argmax(score))])
                 if not self._has_attacker(site):
@@ -356,7 +360,7 @@ class _AttackState:
 
     def _fits(self, site: int) -> int:
         k = int(self.sites.kind[site])
-        most = min(int(self.sites.cap[site] - self.amount[site]), int(self.left[k] // self.sites.cost[site]))
+        most = min(int(self.sites.cap[site] - self.amount[site]), int(self.left[k]))
         if k == ADJ_DEL:
             most = min(most, int(self.local_left[self.sites.ends[site]].min()))
         return max(most, 0)
@@ -368,11 +372,11 @@ class _AttackState:
         """Spend flips at a site, or take them back; returns the groups whose field contains it."""
         k = int(self.sites.kind[site])
         self.amount[site] += count
-        self.left[k] -= count * int(self.sites.cost[site])
+        self.left[k] -= count
         if k == ADJ_DEL:
             self.local_left[self.sites.ends[site]] -= count
         rows = self.sites.rows_of(site)
-        self.inside[rows, self.types.index(k)] += count * self.sites.counts_of(site)
+        self.inside[rows, self.types.index(k)] += count
         return rows
 
 
@@ -381,7 +385,7 @@ class _SitesOfType:
 
     def __init__(self, sites: AttackSites, kind: int, site_gain: np.ndarray) -> None:
         self.all = np.flatnonzero(sites.kind == kind)
-        self.cap, self.cost = sites.cap[self.all], sites.cost[self.all]
+        self.cap = sites.cap[self.all]
         self.one, self.other = sites.ends[self.all].T.copy()
         self.by_site = sites.by_site[self.all]
         self.gain = site_gain[self.all[0] : self.all[-1] + 1] if len(self.all) else site_gain[:0]

@@ -40,13 +40,11 @@ def from_answer(
     relaxation: Relaxation,
     *,
     started: float,
-    limit: float,
     attacks: Sequence[Allocation] | None,
     proof: bool,
-    factory: ModelFactory,
-    cancel: threading.Event | None,
+    cancel: threading.Event | None = None,
 ) -> Certificate:
-    """Turn a proven bound into a certificate; for `exact`, solve the integer program as well.
+    """Turn a proven bound into a certificate.
 
     The attack search starts from the known `attacks`; None: no attack is searched for. A proof requires a structure
     that was built for exactly the budgets of the problem, because a checker rebuilds it for these.
@@ -54,22 +52,17 @@ def from_answer(
     bound, written = _proof(problem, structure, answer) if proof else (answer.bound, None)
     attack = None
     if attacks is not None:
-        attack = improved_attack(problem, structure, answer.x, attacks, enough=math.floor(bound))
+        attack = improved_attack(problem, structure, answer.x, attacks, enough=math.floor(bound), cancel=cancel)
     certificate = replace(
         with_bound(problem, relaxation, bound, answer.status, started),
-        verified=relaxation.is_proven,
         attack=attack,
         # The program for ballots has no columns for both ends of added edges.
         fractional=None if answer.x is None or problem.by_ballots else fractional(problem, structure, answer.x),
-        proof=written,
+        unchecked_proof=written,
         size=program_size(problem, structure),
         facts=result_facts(problem.instance),
         solves=answer.solves,
     )
-    stopped = answer.status in (Status.INTERRUPTED, Status.FAILED)
-    if relaxation is Relaxation.EXACT and bound > structure.constant and not stopped:
-        left = limit - (time.perf_counter() - started)
-        certificate = _improved(problem, certificate, factory, left, cancel)
     return replace(certificate, seconds=time.perf_counter() - started)
 
 
@@ -79,7 +72,7 @@ def from_totals(problem: Problem, relaxation: Relaxation, *, started: float, att
     certificate = replace(
         with_bound(problem, relaxation, bound, Status.OPTIMAL, started),
         attack=find_attack(problem, None, None) if attack else None,
-        proof=make_proof(problem, relaxation.relaxed, bound, None, Cuts.none()) if proof else None,
+        unchecked_proof=make_proof(problem, relaxation.relaxed, bound, None, Cuts.none()) if proof else None,
         facts=result_facts(problem.instance),
     )
     return replace(certificate, seconds=time.perf_counter() - started)
@@ -95,9 +88,7 @@ def with_bound(
         certified=count,
         naive_certified=problem.naive_certified,
         bound=bound,
-        verified_certified=count,
         relaxation=relaxation,
-        verified=True,
         status=status,
         seconds=time.perf_counter() - started,
         threat=problem.threat,
@@ -116,30 +107,25 @@ def _proof(problem: Problem, structure: Structure, answer: BoundResult) -> tuple
     return bound, make_proof(problem, structure.relaxation, bound, y, cuts)
 
 
-def _improved(
-    problem: Problem,
-    relaxed: Certificate,
-    factory: ModelFactory,
-    time_limit: float,
-    cancel: threading.Event | None,
-) -> Certificate:
-    """Solve the integer program. Its dual bound is an unverified solver claim, stored beside the verified bound."""
+def integer_claim(
+    problem: Problem, proven: Certificate, factory: ModelFactory, time_limit: float, cancel: threading.Event | None
+) -> int | None:
+    """How many labels stay according to the solver of the integer program, which nothing verifies.
+
+    None if there is no integer program or the solver gives no bound, and if a replayed attack breaks more targets than
+    the solver claims possible: then the claim is wrong.
+    """
+    if problem.whole_graph or proven.status in (Status.INTERRUPTED, Status.FAILED):
+        return None
     structure = build_structure(problem, Relaxation.EXACT)
     model = factory(Program(structure, problem.threat.budgets, problem.threat.sigma), integer=True)
     solution = model.solve(time_limit=max(time_limit, 0.1), cancel=cancel, method=Method.BRANCH_AND_BOUND)
     if solution.status is Status.FAILED or not math.isfinite(solution.limit):
-        return replace(relaxed, status=solution.status)
-    bound = min(relaxed.bound, Fraction(structure.constant + max(0, math.floor(solution.limit + 1e-6))))
-    attack = relaxed.attack
-    if attack is not None and solution.x is not None:
-        again = find_attack(problem, structure, solution.x)
-        attack = max(attack, again, key=lambda found: found.attacked.sum())
-    broken = most_attacked(problem.instance, problem.threat)
-    if bound < max(broken, 0 if attack is None else int(attack.attacked.sum())):
-        # A replayed attack breaks more targets than the integer solver claims possible: the claim is wrong.
-        return replace(relaxed, attack=attack, status=Status.FAILED)
-    certified = max(relaxed.verified_certified, certified_count(relaxed.targets, bound))
-    return replace(relaxed, bound=bound, certified=certified, attack=attack, status=solution.status)
+        return None
+    left = min(math.floor(proven.bound), structure.constant + max(0, math.floor(solution.limit + 1e-6)))
+    if left < max(most_attacked(problem.instance, problem.threat), proven.attack_found or 0):
+        return None
+    return proven.targets - left
 
 
 def program_size(problem: Problem, structure: Structure) -> ProgramSize:

@@ -7,13 +7,13 @@ proven upper bound it brackets the optimum. It does not prove that the model's l
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Sequence
-from copy import copy
-from dataclasses import replace
 
 import numpy as np
 
+from certcore.common.interrupt import over
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES, node_types
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.structure import Structure
@@ -35,6 +35,7 @@ def find_attack(
     structure: Structure | None,
     x: np.ndarray | None,
     time_limit: float = 2.0,
+    cancel: threading.Event | None = None,
 ) -> Allocation:
     """The best admissible integer attack that the greedy search finds within the time limit; at least the empty one."""
     problem = searched(problem)
@@ -44,19 +45,25 @@ def find_attack(
     if problem.whole_graph:
         candidates = [_spend_everything(problem)]
     elif problem.by_ballots:
-        candidates = [ballots_attack(problem, time_limit)]
-    elif structure is None or not len(structure.groups) or not len(structure.flips) or problem.threat.sigma == 0:
+        candidates = [ballots_attack(problem, time_limit, cancel)]
+    elif (
+        structure is None
+        or not len(structure.groups)
+        or not len(structure.flips)
+        or problem.threat.sigma == 0
+        or (cancel is not None and cancel.is_set())
+    ):
         return best
     else:
         deadline = time.perf_counter() + time_limit
         candidates = []
-        search = _AttackSearch(problem, structure)
+        search = _AttackSearch(problem, structure, deadline, cancel)
         attackers = search.attacker_sets(x)
         for power, start in ((2.0, x), (2.0, None), (1.0, x), (4.0, None), (1.0, None)):
             for chosen in attackers:
-                if candidates and time.perf_counter() > deadline:
+                if candidates and over(deadline, cancel):
                     break
-                candidates.append(search.run(start, power, chosen, deadline))
+                candidates.append(search.run(start, power, chosen))
     for candidate in candidates:
         problem_found = inadmissible(problem, candidate)
         if problem_found is not None:
@@ -67,34 +74,20 @@ def find_attack(
 
 
 def searched(problem: Problem) -> Problem:
-    """The problem whose budgets an attack may spend: with lengths, rounded down to units instead of up.
-
-    A sum of norms becomes a number of nodes: so many rows, each within its local limit, never exceed the sum.
-    """
+    """The problem whose budgets an attack may spend: with lengths, rounded down to units instead of up."""
     scale = problem.threat.scale
     if scale is None or not scale.up or not problem.real_amounts:
         return problem
-    threat, total = problem.threat, problem.threat.attr_l2_sum
-    if total:
-        longest = max(threat.squared_limits(TYPES.index("attr_l2"), problem.instance.graph.n_nodes))
-        rows = math.isqrt(total**2 // min(longest, total**2)) if longest else 0
-        threat = threat.replace(sigma=rows if threat.sigma is None else min(rows, threat.sigma))
-    if not problem.whole_graph:
-        _ = problem.targets, problem.fields  # computed once, for both
-    found = copy(problem)
-    for name in ("local_limits", "capacities"):
-        found.__dict__.pop(name, None)
-    found.__dict__.update(like=None, threat=threat.with_scale(replace(scale, up=False)))
-    return found
+    return Problem(problem.instance, problem.threat, like=problem, round_up=False)
 
 
 class _AttackSearch:
     """Greedy search over flip sites: attribute flips per type and node, deletions per edge."""
 
-    def __init__(self, problem: Problem, structure: Structure) -> None:
-        self.problem, self.structure = problem, structure
+    def __init__(self, problem: Problem, structure: Structure, deadline: float, cancel: threading.Event | None) -> None:
+        self.problem, self.structure, self.deadline, self.cancel = problem, structure, deadline, cancel
         self.sites = sites = AttackSites(problem, structure)
-        self.kind, self.site, self.cap, self.cost = sites.kind, sites.site, sites.cap, sites.cost
+        self.kind, self.site, self.cap = sites.kind, sites.site, sites.cap
         self.is_edge, self.by_site, self.ends = sites.is_edge, sites.by_site, sites.ends
 
     def attacker_sets(self, x: np.ndarray | None) -> list[np.ndarray | None]:
@@ -115,14 +108,14 @@ class _AttackSearch:
         sets.append(np.argsort(-potential, kind="stable")[:sigma])
         return [np.sort(chosen) for chosen in sets]
 
-    def run(self, x: np.ndarray | None, power: float, attackers: np.ndarray | None, deadline: float) -> Allocation:
+    def run(self, x: np.ndarray | None, power: float, attackers: np.ndarray | None) -> Allocation:
         """One greedy run from the relaxed solution rounded down (or from no flips)."""
         problem, structure = self.problem, self.structure
         graph, threat = problem.instance.graph, problem.threat
         self.amount = np.zeros(len(self.site), dtype=np.int64)
         self.left = np.array(threat.budgets, dtype=np.int64)
         self.local_left = problem.local_limits[ADJ_DEL].copy()
-        self.inside = np.zeros((len(structure.groups), len(TYPES)), dtype=float if self.sites.weighted else np.int64)
+        self.inside = np.zeros((len(structure.groups), len(TYPES)), dtype=np.int64)
         allowed = np.ones(len(self.site), dtype=bool)
         if attackers is not None:
             is_attacker = np.zeros(graph.n_nodes, dtype=bool)
@@ -131,7 +124,7 @@ class _AttackSearch:
         if x is not None and len(self.site):
             self._start(x, allowed)
         for _ in range(3):
-            self._greedy(allowed, power, deadline)
+            self._greedy(allowed, power)
             if not self._reclaim():
                 break
         control = None
@@ -143,21 +136,17 @@ class _AttackSearch:
     def _spend(self, site: int, count: int) -> None:
         k = self.kind[site]
         self.amount[site] += count
-        self.left[k] -= count * self.cost[site]
+        self.left[k] -= count
         rows = self.by_site.indices[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
-        self.inside[rows, k] += count * self.sites.counts_of(site)
+        self.inside[rows, k] += count
         if self.is_edge[site]:
             self.local_left[self.ends[site]] -= count
 
     def _fits(self, site: int) -> int:
         """How many more flips the site can take."""
         if self.is_edge[site]:
-            return int(
-                self.amount[site] == 0
-                and self.left[ADJ_DEL] >= self.cost[site]
-                and self.local_left[self.ends[site]].min() > 0
-            )
-        return int(min(self.cap[site] - self.amount[site], self.left[self.kind[site]] // self.cost[site]))
+            return int(self.amount[site] == 0 and self.left[ADJ_DEL] > 0 and self.local_left[self.ends[site]].min() > 0)
+        return int(min(self.cap[site] - self.amount[site], self.left[self.kind[site]]))
 
     def _start(self, x: np.ndarray, allowed: np.ndarray) -> None:
         whole = self.sites.whole_parts(self.structure, x)
@@ -176,9 +165,9 @@ class _AttackSearch:
         closest = np.lexsort((total, points.group))[points.first]
         return missing[closest], total[closest]
 
-    def _greedy(self, allowed: np.ndarray, power: float, deadline: float) -> None:
+    def _greedy(self, allowed: np.ndarray, power: float) -> None:
         weight = self.structure.groups.weight
-        while len(self.site) and self.left.any() and time.perf_counter() < deadline:
+        while len(self.site) and self.left.any() and not over(self.deadline, self.cancel):
             missing, effort = self._deficits()
             useful = np.isfinite(effort) & (effort > 0)
             if not useful.any():
@@ -189,10 +178,10 @@ class _AttackSearch:
             for k in self.structure.types:
                 mine = self.kind == k
                 score[mine] = (self.by_site @ np.where(missing[:, k] > 0, pull, 0.0))[mine]
-            open_ = allowed & (self.amount < self.cap) & (self.left[self.kind] >= self.cost)
+            open_ = allowed & (self.amount < self.cap) & (self.left[self.kind] > 0)
             if self.is_edge.any():
                 open_ &= ~self.is_edge | (self.local_left[self.ends].min(axis=1) > 0)
-            score = np.where(open_, score / self.cost, 0.0)
+            score = np.where(open_, score, 0.0)
             site = int(np.argmax(score))
             if score[site] <= 0:
                 return
@@ -232,20 +221,22 @@ def improved_attack(
     known: Sequence[Allocation] = (),
     *,
     enough: float = math.inf,
+    cancel: threading.Event | None = None,
 ) -> Allocation:
     """The greedy attack, improved by a short annealing run that also starts from known attacks at other budgets.
 
-    `enough` is the proven bound: an attack that breaks as many targets is optimal, so the search stops.
+    `enough` is the proven bound: an attack that breaks as many targets is optimal, so the search stops. After `cancel`
+    is set, the search ends at its next step with the best attack so far.
     """
     problem = searched(problem)
-    greedy = find_attack(problem, structure, x)
-    if structure is None or problem.whole_graph or problem.by_ballots:
+    greedy = find_attack(problem, structure, x, cancel=cancel)
+    if structure is None or problem.whole_graph or problem.by_ballots or (cancel is not None and cancel.is_set()):
         return greedy
     annealer = Annealer(problem, structure)
     annealer.offer(greedy)
     for attack in known:
         annealer.offer(attack)
-    annealer.run(steps=STEPS, seconds=SECONDS, stop=lambda: annealer.found >= enough)
+    annealer.run(steps=STEPS, seconds=SECONDS, stop=lambda: annealer.found >= enough, cancel=cancel)
     assert annealer.best is not None
     return annealer.best
 
@@ -261,22 +252,19 @@ def _spend_everything(problem: Problem) -> Allocation:
     control = np.zeros(graph.n_nodes, dtype=bool)
     control[attackers] = True
     attributes = np.zeros((len(node_types()), graph.n_nodes), dtype=np.int64)
-    costs = problem.node_costs
     for row, k in enumerate(node_types()):
         left = threat.budgets[k]
-        for node in attackers[np.argsort(costs[attackers], kind="stable")].tolist():
-            if left < costs[node]:
-                break
-            attributes[row, node] = min(int(caps[k, node]), left // int(costs[node]))
-            left -= int(attributes[row, node] * costs[node])
+        for node in attackers.tolist():
+            attributes[row, node] = min(int(caps[k, node]), left)
+            left -= int(attributes[row, node])
     deleted = np.zeros(graph.n_edges, dtype=np.int64)
     local_left, left = caps[ADJ_DEL].copy(), threat.adj_del
     usable = np.flatnonzero(control[graph.edges].any(axis=1) & problem.free[graph.edges].all(axis=1)) if left else ()
-    for edge in sorted(usable, key=lambda e: (problem.edge_costs[e], e)):
+    for edge in usable:
         ends = graph.edges[edge]
-        if left >= problem.edge_costs[edge] and local_left[ends].min() > 0:
+        if left > 0 and local_left[ends].min() > 0:
             deleted[edge] = 1
-            left -= int(problem.edge_costs[edge])
+            left -= 1
             local_left[ends] -= 1
     return replay(problem, attributes, deleted, _additions(problem, attackers), control.astype(float))
 

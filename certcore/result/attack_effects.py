@@ -17,7 +17,7 @@ from certcore.domain.threat import ThreatModel
 from certcore.instance.fields import as_pattern
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
-from certcore.result.allocation import Allocation, columns_of
+from certcore.result.allocation import Allocation, columns_of, inside_fields
 from certcore.result.attack import searched
 from certcore.result.certificate import Certificate
 from certcore.result.states import NOTHING, TargetState
@@ -27,6 +27,7 @@ NEVER = -1
 #: Margin of a node that is not a target.
 NO_TARGET = -2
 L2 = TYPES.index("attr_l2")
+ByType = tuple[float, ...]
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,14 +126,11 @@ def reach(instance: Instance, certificate: Certificate, *, relaxed: bool = False
     alike = relaxed or problem.by_ballots
     uses = np.array([problem.threat.budgets]) != 0 if alike else _used(problem, allocation)
     scale, threat = instance.scale, problem.threat
-    spent, budgets = shown(scale, amounts.sum(axis=0)), shown(scale, threat.budgets)
-    if threat.attr_l2_sum:
-        spent[L2], budgets[L2] = shown(scale, amounts)[:, L2].sum(), float(threat.attr_l2_sum)
     return Reach(
         ends=ends,
         amounts=shown(scale, amounts),
-        spent=spent,
-        budgets=budgets,
+        spent=shown(scale, amounts.sum(axis=0)),
+        budgets=shown(scale, threat.budgets),
         used_up=bool((amounts.sum(axis=0) >= np.array(searched(problem).threat.budgets)).all()),
         step=step_of(instance, threat),
         targets=problem.targets,
@@ -159,7 +157,7 @@ def margins(instance: Instance, certificate: Certificate, *, relaxed: bool = Fal
 def step_of(instance: Instance, threat: ThreatModel) -> float:
     """The distance that one step of a margin stands for; 0 if margins are numbers of flips."""
     scale = instance.scale
-    return float(scale.step()) if scale is not None and (threat.attr_l2 or threat.attr_l2_sum) else 0.0
+    return float(scale.step()) if scale is not None and threat.attr_l2 else 0.0
 
 
 def sites(allocation: Allocation, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -285,7 +283,99 @@ def _held(problem: Problem) -> np.ndarray:
             most[:, k] = min(int(at_node.sum()), UNLIMITED)
         return most
     for k, at_node in exists.items() if not problem.by_ballots else ():  # a rewritten node may show any ballot
-        most[:, k] = problem.fields.nodes.astype(np.int64) @ at_node // problem.fields.unit
+        most[:, k] = problem.fields.nodes.astype(np.int64) @ at_node
     if problem.fields.edges is not None:
         most[:, ADJ_DEL] = np.diff(problem.fields.edges.indptr)
     return most
+
+
+# --- one node -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Influence:
+    """One node in one attack: flips at it, flips inside its field, and the targets it helps to break.
+
+    An edge counts at both ends in `spent`, and once in `received`.
+    """
+
+    node: int
+    state: TargetState
+    spent: ByType
+    received: ByType
+    at_nodes: tuple[tuple[int, ByType], ...]
+    """Nodes of the field with attribute flips, and these flips by type; most first."""
+    at_edges: tuple[tuple[int, int, str], ...]
+    """Changed edges of the field: both ends and the type."""
+    helps_to_break: tuple[int, ...]
+    """Targets that the flips at this node help to break, as defined by `Reach.broken_by`."""
+    margin: int
+    """The fewest further flips inside its field that can leave it uncertified, as in `Reach.margin`."""
+    step: float = 0
+    """As in `Reach.step`."""
+
+    @property
+    def hit(self) -> bool:
+        return any(self.spent)
+
+
+def influence(instance: Instance, certificate: Certificate, node: int) -> Influence | None:
+    """The effect of the replayed attack at and through a node; None if no attack was searched for."""
+    attack = certificate.attack
+    if attack is None:
+        return None
+    state = certificate.states(instance.base.fronts())
+    alone = Problem(instance, certificate.threat.replace(targets=np.array([node])))
+    received = inside_fields(alone, attack.attributes, attack.deleted, attack.added, attack.injected)[0]
+    _, margin = nearest_points(alone, received[None])
+    nodes, edges = _within(alone)
+    added = attack.added.tolist()
+    if alone.by_ballots:  # an added edge brings a new sender only at its ends
+        added = [pair for pair in added if node in (pair[:1] if instance.graph.directed else pair)]
+    flipped = np.flatnonzero(attack.attributes.sum(axis=0) * nodes)
+    flipped = flipped[np.argsort(-attack.attributes[:, flipped].sum(axis=0), kind="stable")]
+    spent, scale = attack.spent_at(instance.graph.edges), instance.scale
+    changed = [(*instance.graph.edges[e].tolist(), TYPES[ADJ_DEL]) for e in np.flatnonzero(attack.deleted * edges)]
+    changed += [(*pair, TYPES[ADJ_ADD]) for pair in added]
+    changed += [(*pair, "inject") for pair in attack.injected.tolist() if pair[1] == node]
+    return Influence(
+        node=node,
+        state=TargetState(state[node]),
+        spent=_by_type(shown(scale, spent[:, node])),
+        received=_by_type(shown(scale, received)),
+        at_nodes=tuple((int(i), _by_type(shown(scale, _attributes(attack, int(i))))) for i in flipped),
+        at_edges=tuple(changed),
+        helps_to_break=tuple(_broken_through(instance, certificate, node)),
+        margin=int(margin[0]),
+        step=step_of(instance, certificate.threat),
+    )
+
+
+def _attributes(attack: Allocation, node: int) -> np.ndarray:
+    amounts = np.zeros(len(TYPES))
+    amounts[list(node_types())] = attack.attributes[:, node]
+    return amounts
+
+
+def _by_type(values: np.ndarray) -> ByType:
+    return tuple(float(value) for value in values)
+
+
+def _within(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+    """Which nodes and edges lie in the field of the only target."""
+    graph = problem.instance.graph
+    if problem.whole_graph:
+        return np.ones(graph.n_nodes, dtype=bool), np.ones(graph.n_edges, dtype=bool)
+    nodes, edges = np.zeros(graph.n_nodes, dtype=bool), np.zeros(graph.n_edges, dtype=bool)
+    nodes[problem.fields.nodes.indices] = True
+    if problem.fields.edges is not None:
+        edges[problem.fields.edges.indices] = True
+    return nodes, edges
+
+
+def _broken_through(instance: Instance, certificate: Certificate, node: int) -> list[int]:
+    """Targets that the flips at a node, or at one of its edges, help to break."""
+    found = reach(instance, certificate)
+    assert found is not None
+    here = np.flatnonzero((found.ends == node).any(axis=1)).tolist()
+    return found.targets[sorted({int(t) for site in here for t in found.broken_by(site)})].tolist()

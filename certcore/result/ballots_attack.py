@@ -7,6 +7,7 @@ first, each by the changes with the largest gains for one rival class.
 
 from __future__ import annotations
 
+import threading
 import time
 from collections.abc import Iterator
 from typing import NamedTuple
@@ -14,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from certcore.base.ballots import UNIT
+from certcore.common.interrupt import over
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, INJECT, UNLIMITED, node_types
 from certcore.program.problem import Problem
 from certcore.result.allocation import Allocation, replay
@@ -33,14 +35,14 @@ class _Change(NamedTuple):
     """The sender that is added or removed, or the number of the new node."""
 
 
-def ballots_attack(problem: Problem, time_limit: float) -> Allocation:
+def ballots_attack(problem: Problem, time_limit: float, cancel: threading.Event | None = None) -> Allocation:
     """The attack that the greedy search finds within the time limit."""
-    return _Greedy(problem, time.perf_counter() + time_limit).run()
+    return _Greedy(problem, time.perf_counter() + time_limit, cancel).run()
 
 
 class _Greedy:
-    def __init__(self, problem: Problem, deadline: float) -> None:
-        self.problem, self.deadline = problem, deadline
+    def __init__(self, problem: Problem, deadline: float, cancel: threading.Event | None) -> None:
+        self.problem, self.deadline, self.cancel = problem, deadline, cancel
         self.graph, base = problem.instance.graph, problem.ballots
         self.weight, self.label = base.weight, base.prediction
         self.ballots, self.scores = base.ballots.copy(), base.scores.copy()
@@ -62,12 +64,12 @@ class _Greedy:
         self._best_ends: dict[tuple[int, int], np.ndarray] = {}
 
     def run(self) -> Allocation:
-        while time.perf_counter() < self.deadline and self._rewrite():
+        while not over(self.deadline, self.cancel) and self._rewrite():
             pass
         self._join_pairs()
         failed = 0
         for node, rival in self._pairs():
-            if failed > PATIENCE or time.perf_counter() > self.deadline:
+            if failed > PATIENCE or over(self.deadline, self.cancel):
                 break
             if not self._lost(node):
                 changes = self._plan(node, rival)
@@ -118,7 +120,7 @@ class _Greedy:
         """Rewrite the node that changes most labels; returns whether one changes any."""
         payable = np.zeros(self.graph.n_nodes, dtype=bool)
         for kind in (ATTR_ADD, ATTR_DEL):
-            payable |= (self.problem.node_costs <= self.left[kind]) & (self.limits[kind] > 0)
+            payable |= (self.left[kind] > 0) & (self.limits[kind] > 0)
         payable[list(self.rewritten)] = False
         if not self._may_pay():
             payable &= np.isin(np.arange(self.graph.n_nodes), sorted(self.attackers))
@@ -144,7 +146,7 @@ class _Greedy:
         if not most:
             return False
         kind = max((k for k in (ATTR_ADD, ATTR_DEL) if self.limits[k][node] > 0), key=lambda k: self.left[k])
-        self.left[kind] -= int(self.problem.node_costs[node])
+        self.left[kind] -= 1
         if self.problem.threat.sigma is not None:
             self.attackers.add(node)
         shown = np.zeros(self.scores.shape[1], dtype=np.int64)
@@ -192,10 +194,9 @@ class _Greedy:
             if gap <= 0:
                 break
             if change.kind != INJECT:
-                cost = int(self.problem.edge_costs[change.other]) if change.kind == ADJ_DEL else 1
-                if room[change.kind][0] < cost or room[change.kind][1] < 1:
+                if min(room[change.kind]) < 1:
                     continue
-                room[change.kind] = [room[change.kind][0] - cost, room[change.kind][1] - 1]
+                room[change.kind] = [room[change.kind][0] - 1, room[change.kind][1] - 1]
             taken.append(change)
             gap -= change.gain
         return taken if gap <= 0 else []
@@ -213,7 +214,7 @@ class _Greedy:
             for sender in self.graph.adj_indices[start:stop].tolist():
                 edge = self._edge(node, sender)
                 gain = int(self.ballots[sender, label] - self.ballots[sender, rival])
-                able = self.limits[ADJ_DEL][sender] > 0 and self.problem.edge_costs[edge] <= self.left[ADJ_DEL]
+                able = self.limits[ADJ_DEL][sender] > 0
                 if gain > 0 and able and edge not in self.deleted and self._may_pay(node, sender):
                     found.append(_Change(gain, ADJ_DEL, edge))
         if self.left[ADJ_ADD] and self.limits[ADJ_ADD][node] > 0 and self.problem.free[node]:
@@ -264,7 +265,7 @@ class _Greedy:
             first, second = self.graph.edges[change.other].tolist()
             other = second if first == node else first
             self.deleted.add(change.other)
-            self.left[ADJ_DEL] -= int(self.problem.edge_costs[change.other])
+            self.left[ADJ_DEL] -= 1
         else:
             other = change.other
             self.added.add((node, other) if self.graph.directed else (min(node, other), max(node, other)))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +18,7 @@ from certcore.result.allocation import Allocation
 from certcore.result.states import NOTHING, TargetState, target_states
 from certcore.result.tripwire import KnownAttack, check, contradiction, remember
 from certcore.solve.status import Status
-
-if TYPE_CHECKING:
-    import pandas as pd
+from certcore.verify.proof import require_accepted
 
 
 @dataclass(frozen=True)
@@ -35,9 +34,8 @@ class ProgramSize:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Certificate(Display):
-    """A collective certificate: at least `verified_certified` of the `targets` labels stay, whatever the attacker does.
+    """A collective certificate: at least `certified` of the `targets` labels stay, whatever the attacker does.
 
-    `certified` is the same number, except for the relaxation `exact`: it may then be a larger, unverified solver claim.
     The count is a statement about all targets together. It does not say *which* labels stay: a target that no found
     attack breaks may still be broken by another attack, unless it is certified on its own.
     """
@@ -46,23 +44,26 @@ class Certificate(Display):
     certified: int
     naive_certified: int
     bound: Fraction
-    """Upper bound on the number of uncertified targets: proven if `verified`, else a solver claim."""
-    verified_certified: int
-    """The count proven in exact integers; equals `certified` unless the relaxation is `exact`."""
+    """Upper bound on the number of uncertified targets, proven in exact integers like `certified`."""
     relaxation: str
-    verified: bool
     status: Status
     seconds: float
     threat: ThreatModel
     target_nodes: np.ndarray = field(repr=False)
     attack: Allocation | None = field(default=None, repr=False)
     fractional: Allocation | None = field(default=None, repr=False)
-    proof: dict[str, Any] | None = field(default=None, repr=False)
+    unchecked_proof: dict[str, Any] | None = field(default=None, repr=False)
+    """The proof as it was made; `proof` verifies it first."""
     size: ProgramSize | None = None
     facts: dict[str, Any] = field(default_factory=dict, repr=False)
     solves: int = 0
     rounds: int | None = None
     """Rounds of a strong search; the same number of rounds without a time limit gives the same result."""
+    integer_claim: int | None = None
+    """How many labels stay if the solver of the integer program is right: not proven, and part of no other number.
+
+    None unless it was asked for (`relaxation="exact"`), and where a replayed attack shows that the solver is wrong.
+    """
     instance: Instance | None = field(default=None, repr=False)
     """The certified instance."""
 
@@ -75,48 +76,46 @@ class Certificate(Display):
         check(self)
 
     def show(self) -> Any:
-        """Show the interactive workbench in a notebook; it needs no running kernel (requires `anywidget`)."""
-        return view("widget", self)
+        """Show the interactive workbench in a notebook; it needs no running kernel."""
+        return view("show", self)
+
+    def _repr_html_(self) -> str:
+        return str(view("card", self))
 
     def refuted_by(self, instance: Instance, attack: KnownAttack) -> tuple[ThreatModel, int] | None:
         """The refuted count and its threat model, if the attack is within it and leaves fewer targets."""
         over = self.certified > self.targets - attack.attacked
         return (self.threat, self.certified) if over and attack.within(instance, self.threat) else None
 
+    @cached_property
+    def proof(self) -> dict[str, Any] | None:
+        """The content of a proof file, which this program's own verifier has accepted; None if none was asked for."""
+        if self.unchecked_proof is not None and self.instance is not None:
+            require_accepted(self.unchecked_proof, self.instance)
+        return self.unchecked_proof
+
     @property
     def closed(self) -> bool:
         """Whether a replayed attack breaks as many targets as the proven bound allows."""
         found = self.attack_found
-        return found is not None and self.targets - self.verified_certified <= found
+        return found is not None and self.targets - self.certified <= found
 
     def __repr__(self) -> str:
         budgets = [f"{kind}={self.threat.shown(k)}" for k, kind in enumerate(TYPES) if self.threat.budgets[k]]
         if self.threat.inject and self.threat.inject_edges is not None:
             budgets.append(f"inject_edges={self.threat.inject_edges}")
-        text = f"{self.verified_certified} of {self.targets} certified" + (
-            f", {self.certified} on the solver's claim" if self.unproven else ""
-        )
+        text = f"{self.certified} of {self.targets} certified"
         return f"<Certificate {', '.join(budgets) or 'no attack'}: {text}; {self.relaxation}, {self.status}>"
 
-    @property
-    def nodes(self) -> pd.DataFrame:
-        """One row per node in the best attack found: state, hit, loses its certificate, received, needed, spent."""
-        return view("nodes_frame", self)
-
     def graph(self) -> Any:
-        """The attacked graph for networkx, with the columns of `nodes` as attributes; `networkx.write_graphml` and
+        """The attacked graph for networkx, with the columns of `frame()` as attributes; `networkx.write_graphml` and
         `write_gexf` write it for other viewers."""
-        return view("attacked_graph", self)
+        return view("graph", self)
 
     @property
     def ratio(self) -> float:
         """Certified ratio; 0 if there are no targets."""
         return self.certified / self.targets if self.targets else 0.0
-
-    @property
-    def unproven(self) -> int:
-        """How many certified labels rest on an unverified solver claim."""
-        return max(0, self.certified - self.verified_certified)
 
     @property
     def attack_found(self) -> int | None:
@@ -133,8 +132,7 @@ class Certificate(Display):
             "bound": float(self.bound),
             "attack_found": self.attack_found,
             "relaxation": self.relaxation,
-            "verified": self.verified,
-            "verified_certified": self.verified_certified,
+            "integer_claim": self.integer_claim,
             "status": str(self.status),
             "closed": self.closed,
             "rounds": self.rounds,

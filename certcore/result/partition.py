@@ -15,8 +15,6 @@ class Partition:
     """Certified one by one (the naive certificate)."""
     together: int
     """Further labels certified collectively; which ones is not known."""
-    solver: int
-    """An unverified solver claim."""
     open: int
     """Neither certified nor broken in the attack found."""
     lost: int
@@ -34,7 +32,7 @@ class Partition:
 
     @property
     def asked(self) -> int:
-        return self.proven + self.solver + self.open + self.lost + self.none + self.wrong + self.changed
+        return self.proven + self.open + self.lost + self.none + self.wrong + self.changed
 
 
 def partition(
@@ -44,7 +42,6 @@ def partition(
     before: int,
     found: int | None,
     *,
-    claimed: int = 0,
     asked: int | None = None,
     changed: int = 0,
 ) -> Partition:
@@ -56,10 +53,9 @@ def partition(
     """
     each = min(naive, proven)
     lost = max(changed, (found or 0) - before)
-    rest = targets - proven - before - lost
-    solver = min(max(0, claimed - proven), rest)
+    open_ = targets - proven - before - lost
     wrong = max(0, (asked or targets) - targets)
-    return Partition(each, proven - each, solver, rest - solver, lost - changed, before, wrong, changed)
+    return Partition(each, proven - each, open_, lost - changed, before, wrong, changed)
 
 
 def partition_of(
@@ -71,11 +67,10 @@ def partition_of(
     """
     return partition(
         result.targets,
-        result.verified_certified,
+        result.certified,
         result.naive_certified,
         before,
         max(result.attack_found or 0, found),
-        claimed=result.certified,
         asked=asked,
         changed=changed,
     )

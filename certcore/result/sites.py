@@ -15,35 +15,29 @@ from certcore.result.allocation import Allocation, columns_of, empty_edges, repl
 
 
 class AttackSites:
-    """Attribute flips per type and node, deletions per edge: capacities, costs, ends, and fields."""
+    """Attribute flips per type and node, deletions per edge: capacities, ends, and fields."""
 
     def __init__(self, problem: Problem, structure: Structure) -> None:
         graph = problem.instance.graph
-        kinds, sites, caps, costs, blocks = [], [], [], [], []
+        kinds, sites, caps, blocks = [], [], [], []
         for k in structure.types:
             field = problem.fields.edges if k == ADJ_DEL else problem.fields.nodes
             assert field is not None
             field = field[structure.groups.representative]
-            if k == ADJ_DEL:
-                capacity, cost = problem.free[graph.edges].all(axis=1).astype(np.int64), problem.edge_costs
-            else:
-                capacity, cost = problem.capacities[k], problem.node_costs
+            is_edge = k == ADJ_DEL
+            capacity = problem.free[graph.edges].all(axis=1).astype(np.int64) if is_edge else problem.capacities[k]
             chosen = np.flatnonzero((capacity > 0) & (np.bincount(field.indices, minlength=field.shape[1]) > 0))
             kinds.append(np.full(len(chosen), k))
             sites.append(chosen)
             caps.append(capacity[chosen])
-            costs.append(cost[chosen])
             blocks.append(sp.csr_array(field[:, chosen]) if len(chosen) else sp.csr_array((field.shape[0], 0)))
         nothing = [np.zeros(0, dtype=np.int64)]
-        parts = (nothing + kinds, nothing + sites, nothing + caps, nothing + costs)
-        self.kind, self.site, self.cap, self.cost = map(np.concatenate, parts)
+        parts = (nothing + kinds, nothing + sites, nothing + caps)
+        self.kind, self.site, self.cap = map(np.concatenate, parts)
         self.is_edge = self.kind == ADJ_DEL
         blocks = blocks or [sp.csr_array((len(structure.groups), 0))]
         self.by_site = columns_of(sp.csr_array(sp.hstack(blocks, format="csr")).astype(np.float64))
-        """Sites × groups: the weight of a flip at the site in the group's field."""
-        self.weighted = problem.fields.unit > 1
-        if self.weighted:
-            self.by_site.data /= problem.fields.unit
+        """Sites × groups: which groups' fields contain the site."""
         self.ends = np.repeat(self.site[:, None], 2, axis=1)
         """The nodes at a site; the same node twice for attributes."""
         self.ends[self.is_edge] = graph.edges[self.site[self.is_edge]]
@@ -52,13 +46,6 @@ class AttackSites:
         """For each node, the number of targets that its sites influence, weighted by capacity."""
         for end in (0, 1):
             np.add.at(self.pull, self.ends[:, end], reach)
-
-    def counts_of(self, site: int) -> np.ndarray | float:
-        """The weight of a flip at the site, for each of its groups."""
-        if not self.weighted:
-            return 1
-        counts: np.ndarray = self.by_site.data[self.by_site.indptr[site] : self.by_site.indptr[site + 1]]
-        return counts
 
     def rows_of(self, site: int) -> np.ndarray:
         """Groups whose fields contain a site."""

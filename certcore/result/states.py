@@ -35,7 +35,7 @@ class TargetState(StrEnum):
 #: Their names in the legend of the graph, on the screen and in figures; `COUNTED`: of the relaxed adversary.
 STATE_LABELS = {
     TargetState.NOT_A_TARGET: "not counted",
-    TargetState.ALONE: "proven one by one",
+    TargetState.ALONE: "certified on its own (naive)",
     TargetState.UNDECIDED: "kept in this attack",
     TargetState.PARTLY: "counted in part by the relaxed adversary",
     TargetState.LOST: "loses its certificate",
@@ -46,15 +46,6 @@ COUNTED = STATE_LABELS | {
     TargetState.LOST: "counted in full by the relaxed adversary",
 }
 CHANGED_LABEL = "label changed"
-#: Names of the states in older files and links, still accepted.
-FORMER = {
-    "other": TargetState.NOT_A_TARGET,
-    "robust": TargetState.ALONE,
-    "shared": TargetState.UNDECIDED,
-    "partly": TargetState.PARTLY,
-    "attacked": TargetState.LOST,
-    "uncertified": TargetState.BEFORE,
-}
 
 
 def target_states(alone: np.ndarray, before: np.ndarray, broken: np.ndarray | None) -> np.ndarray:

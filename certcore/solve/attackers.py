@@ -152,7 +152,7 @@ class AttackerPricing:
         threshold = np.where(self.entry >= 0, price[self.entry] if len(price) else 0.0, 0.0)
         link = np.where(self.linked, np.maximum(gain - threshold, 0.0), 0.0)
         assert program.sigma is not None
-        of_sigma = knapsack(value, np.ones(self.count), np.ones(self.count), program.sigma)[1]
+        of_sigma = knapsack(value, np.ones(self.count), program.sigma)[1]
         rows[s.rows["sigma"]] = of_sigma
         return PricingResult(Duals(rows, duals.touch), gain, threshold, value, link, of_sigma)
 

@@ -52,7 +52,6 @@ class Shape:
     """Field rows (of all groups for the first kind of flow, then for the next) × columns."""
     block: np.ndarray
     """The kind of flow of each column: a perturbation type, or attackers."""
-    cost: np.ndarray
     amount: np.ndarray
     """(points, kinds): how much of each kind a point needs."""
     group: np.ndarray
@@ -71,10 +70,10 @@ class Shape:
         attacker.
         """
         s = structure
-        incidence, amount = s.incidence, s.needs[:, list(s.types)].astype(np.float64)
+        incidence, amount = s.incidence, s.points.amount[:, list(s.types)].astype(np.float64)
         if incidence.shape[0] != len(s.types) * len(s.groups) or not len(s.groups):
             return None
-        block, cost = np.searchsorted(np.array(s.types), s.flips.kind), s.flips.cost.astype(np.float64)
+        block = np.searchsorted(np.array(s.types), s.flips.kind)
         attackers = s.has_sigma and s.attackers.touch is not None
         if attackers:
             assert s.attackers.touch is not None
@@ -82,12 +81,11 @@ class Shape:
             touch = s.attackers.touch.astype(incidence.pattern.dtype)
             incidence = Incidence(sp.csr_array(sp.block_diag([incidence.pattern, touch], format="csr")))
             block = np.concatenate([block, np.full(count, len(s.types))])
-            cost = np.concatenate([cost, np.ones(count)])
             amount = np.concatenate([amount, np.ones((len(s.points), 1))], axis=1)
         weight = s.groups.weight.astype(np.float64)
         unit = np.array([_unit(amount[:, i]) if not TABLE[k].whole else 1.0 for i, k in enumerate(s.types)])
         unit = np.append(unit, 1.0) if attackers else unit
-        return cls(incidence, block, cost, amount / unit, s.points.group, s.points.first, weight, attackers, unit)
+        return cls(incidence, block, amount / unit, s.points.group, s.points.first, weight, attackers, unit)
 
 
 def _unit(needs: np.ndarray) -> float:
@@ -115,7 +113,7 @@ class Limits:
             for i, k in enumerate(s.types):
                 most = np.sort(program.coefficients[s.attackers.kinds == k])[::-1][: program.sigma]
                 if len(most):
-                    budget[i] = min(budget[i], float(most.sum() * s.flips.cost[s.flips.kind == k].max(initial=1)))
+                    budget[i] = min(budget[i], float(most.sum()))
             cap = np.concatenate([cap, np.ones(len(s.attackers.nodes), dtype=np.int64)])
             budget = np.append(budget, float(program.sigma))
         return cls(open_, cap.astype(np.float64), budget)
@@ -127,7 +125,7 @@ class FirstOrder:
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
         self.types, self.count = shape.amount.shape[1], len(shape.weight)
-        self.incidence, self.block, self.cost, self.weight = shape.incidence, shape.block, shape.cost, shape.weight
+        self.incidence, self.block, self.weight = shape.incidence, shape.block, shape.weight
         self.lengths = np.diff(self.incidence.starts).astype(np.float64)
         sizes = np.diff(np.append(shape.first, len(shape.group)))
         self.width = int(sizes.max(initial=1))
@@ -183,7 +181,7 @@ class _Run:
     def _start(self) -> tuple[np.ndarray, np.ndarray, float]:
         """Initial flips, dual values and primal weight (ratio of the step lengths)."""
         m = self.m
-        total = np.bincount(m.block, weights=m.cost, minlength=m.types)
+        total = np.bincount(m.block, minlength=m.types)
         x = np.minimum((self.budget / np.maximum(total, 1.0))[m.block], self.cap)
         if m.shape.has_attackers:
             # With σ, the start below converges sooner but spreads flips over more sites. The restricted master becomes
@@ -283,26 +281,25 @@ class _Run:
     # Flips.
 
     def _project(self, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        """Project flips onto budgets and caps: v − τ·cost·λ, clipped, with λ by Newton's method for each type."""
+        """Project flips onto budgets and caps: v − τ·λ, clipped, with λ by Newton's method for each type."""
         m = self.m
         result = np.zeros(len(v))
         for b in range(m.types):
             mine = np.flatnonzero((m.block == b) & (v > 0)) if m.types > 1 else np.flatnonzero(v > 0)
-            value, cost, cap = v[mine], m.cost[mine], self.cap[mine]
-            slope = tau[mine] * cost
+            value, slope, cap = v[mine], tau[mine], self.cap[mine]
             budget, price = self.budget[b], 0.0
-            flips = np.minimum(value, cap)
-            if dot(cost, flips) > budget:
+            flips, ones = np.minimum(value, cap), np.ones(len(mine))  # `dot` adds in another order than `sum`
+            if dot(ones, flips) > budget:
                 low, high, price = 0.0, np.inf, self.price[b]
                 for _ in range(60):
                     flips = value - slope * price
                     inner = (flips > 0) & (flips < cap)
                     flips = np.clip(flips, 0.0, cap)
-                    excess = dot(cost, flips) - budget
+                    excess = dot(ones, flips) - budget
                     if abs(excess) <= 1e-9 * budget:
                         break
                     low, high = (max(low, price), high) if excess > 0 else (low, min(high, price))
-                    steep = float((slope * cost)[inner].sum())
+                    steep = float(slope[inner].sum())
                     price = price + excess / steep if steep > 0 else -1.0
                     if not low < price < high:
                         price = 0.5 * (low + high) if np.isfinite(high) else 2 * low + 1e-12
@@ -390,7 +387,7 @@ class _Run:
         total = float(np.maximum(left.max(axis=0, initial=0.0), 0.0).sum())
         for b in range(m.types):
             mine = m.block == b
-            total += knapsack(gain[mine], m.cost[mine], self.cap[mine], self.budget[b])[0]
+            total += knapsack(gain[mine], self.cap[mine], self.budget[b])[0]
         return total
 
     def _lower(self, into: np.ndarray, s: np.ndarray) -> float:
@@ -447,17 +444,17 @@ def _extreme(values: np.ndarray, better: np.ufunc) -> tuple[np.ndarray, np.ndarr
     return at, best
 
 
-def knapsack(worth: np.ndarray, cost: np.ndarray, cap: np.ndarray, budget: float) -> tuple[float, float]:
+def knapsack(worth: np.ndarray, cap: np.ndarray, budget: float) -> tuple[float, float]:
     """The largest total value of flips within caps and budget, and the budget's dual value that proves it."""
     useful = np.flatnonzero((worth > 0) & (cap > 0))
     if not len(useful):
         return 0.0, 0.0
-    ratio, size = worth[useful] / cost[useful], (cost * cap)[useful]
-    if size.min() >= budget:
-        price = float(ratio.max())
+    worth, cap = worth[useful], cap[useful]
+    if cap.min() >= budget:
+        price = float(worth.max())
         return budget * price, price
-    order = np.argsort(-ratio)
-    spent = np.cumsum(size[order])
+    order = np.argsort(-worth)
+    spent = np.cumsum(cap[order])
     last = int(np.searchsorted(spent, budget))
-    price = float(ratio[order[last]]) if last < len(order) else 0.0
-    return budget * price + float((np.maximum(ratio - price, 0.0) * size).sum()), price
+    price = float(worth[order[last]]) if last < len(order) else 0.0
+    return budget * price + float((np.maximum(worth - price, 0.0) * cap).sum()), price

@@ -40,7 +40,8 @@ LARGE_COEFFICIENT = 10**4
 #: Programs whose coefficients are at most this need no scaling.
 SMALL_COEFFICIENT = 64
 #: Rules of the dual simplex method for the row that leaves the basis.
-DANTZIG, CHOOSE = 0, -1
+DANTZIG = 0
+CHOOSE = -1
 
 
 class HighsModel:

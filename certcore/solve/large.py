@@ -18,6 +18,7 @@ from fractions import Fraction
 
 import numpy as np
 
+from certcore.common.interrupt import over
 from certcore.common.products import dot
 from certcore.domain.perturbations import TABLE, TYPES
 from certcore.program.hull import Hull
@@ -159,7 +160,7 @@ class Large:
         if over(deadline, cancel):
             return None
         model = RestrictedMaster(program, y)
-        worth = s.incidence.reach(y[s.field_rows]) / s.flips.cost
+        worth = s.incidence.reach(y[s.field_rows])
         best = np.zeros(len(TYPES))
         np.maximum.at(best, s.flips.kind, worth)
         near = worth >= (1 - LARGE.near) * best[s.flips.kind]
@@ -175,7 +176,7 @@ class Large:
         upper = program.upper[s.columns.flips]
         for k in s.types:
             mine = s.flips.kind == k
-            y[s.global_row[k]] = knapsack(worth[mine], s.flips.cost[mine], upper[mine], program.budgets[k])[1]
+            y[s.global_row[k]] = knapsack(worth[mine], upper[mine], program.budgets[k])[1]
         self._offer(program, outcome, IntegerDuals.of(s, scaled(y)))
 
     def _offer(self, program: Program, outcome: Outcome, duals: IntegerDuals | None) -> bool:
@@ -199,7 +200,7 @@ class Large:
         if outcome.gap <= LARGE.close:
             return True
         reduced = model.reduced_costs(y)[s.columns.flips]
-        price = y[s.global_row[s.flips.kind]] * s.flips.cost
+        price = y[s.global_row[s.flips.kind]]
         absent = ~model.has(np.arange(len(s.flips)))
         sites = np.flatnonzero(absent & (reduced > LARGE.rounding * np.maximum(price, 1.0)))
         if len(sites):
@@ -210,10 +211,6 @@ class Large:
         return bool(len(sites) or len(groups))
 
 
-def over(deadline: float, cancel: threading.Event | None) -> bool:
-    return time.perf_counter() > deadline or (cancel is not None and cancel.is_set())
-
-
 def crude_duals(program: Program) -> np.ndarray:
     """Dual feasible values without a solve: each type pays the whole weight of a group, spread over its flips."""
     s = program.structure
@@ -222,7 +219,7 @@ def crude_duals(program: Program) -> np.ndarray:
     for i, k in enumerate(s.types):
         row = s.field_of_point[:, i]
         need = np.flatnonzero((row >= 0) & program.open)
-        np.maximum.at(prices, row[need], s.groups.weight[s.points.group[need]] / s.needs[need, k])
+        np.maximum.at(prices, row[need], s.groups.weight[s.points.group[need]] / s.points.amount[need, k])
     return y
 
 

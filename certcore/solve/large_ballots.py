@@ -26,8 +26,9 @@ from certcore.solve.tuning import BALLOTS
 from certcore.verify.bound import scaled
 from certcore.verify.duals import IntegerDuals, plain_bound
 
-_DUAL, _PRIMAL = 1, 4
-"""Simplex strategies of HiGHS."""
+#: Simplex strategies of HiGHS.
+_DUAL = 1
+_PRIMAL = 4
 
 
 class LargeBallots:

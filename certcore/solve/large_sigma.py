@@ -8,13 +8,14 @@ import time
 import numpy as np
 import scipy.sparse as sp
 
+from certcore.common.interrupt import over
 from certcore.common.products import dot
 from certcore.program.cuts import Cuts
 from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.solve.attackers import LINK_CUT, REACH_CUT, AttackerPricing, Duals, PricingResult
 from certcore.solve.first_order import Found, Limits
-from certcore.solve.large import Large, Outcome, crude_duals, over
+from certcore.solve.large import Large, Outcome, crude_duals
 from certcore.solve.restricted_master import Proposal, RestrictedMaster
 from certcore.solve.tuning import LARGE, SIGMA
 
@@ -112,14 +113,12 @@ class LargeWithSigma(Large):
             missing |= priced.value > SIGMA.more_value * asked
         positive = (priced.gain > priced.threshold + LARGE.rounding) & ~self._pricing.linked
         grown = self._add_columns_and_groups(model, priced, missing, SIGMA.more_gain, positive)
-        groups = np.flatnonzero(model.gaps(x, proposal.y) - self._slack(model, x) > LARGE.rounding)
+        # By so much the reach cuts of groups outside the restricted master lower their tangents.
+        slack = np.where(model.group_in, 0.0, self._touch)
+        groups = np.flatnonzero(model.gaps(x, proposal.y) - slack > LARGE.rounding)
         if len(groups):
             self._add_groups(model, groups)
         return grown or bool(len(groups))
-
-    def _slack(self, model: RestrictedMaster, x: np.ndarray) -> np.ndarray:
-        """By how much the reach cuts of groups outside the restricted master lower their tangents."""
-        return np.where(model.group_in, 0.0, self._touch)
 
     def _add_columns_and_groups(
         self,

@@ -90,8 +90,8 @@ class Pricing:
         lack = 0.0
         for k in s.types:
             mine = missing[s.flips.kind[missing] == k]
-            each = gain[mine] / s.flips.cost[mine]
-            lack += min(float(gain[mine] @ self.upper[mine]), float(each.max(initial=0.0)) * self.program.budgets[k])
+            separately = float(gain[mine] @ self.upper[mine])
+            lack += min(separately, float(gain[mine].max(initial=0.0)) * self.program.budgets[k])
         return missing[np.argsort(-gain[missing], kind="stable")[: most * len(s.types)]], lack
 
     def _with_attackers(self, found: Completed, most: int) -> tuple[np.ndarray, float]:
@@ -118,7 +118,7 @@ class Pricing:
             mine = s.flips.kind == k
             if mine.any():
                 separately = float(flips[mine] @ self.upper[mine])
-                together = float((flips[mine] / s.flips.cost[mine]).max()) * program.budgets[k]
+                together = float(flips[mine].max()) * program.budgets[k]
                 total += min(separately, together)
         if s.has_sigma:
             attackers = reduced_costs[s.columns.attackers]

@@ -27,7 +27,9 @@ from certcore.solve.engine import Method, add_columns, add_rows, quiet_highs, ru
 from certcore.solve.highs import needed_rows, per_unit
 from certcore.solve.status import Status
 
-_PRIMAL, _DUAL = 4, 1
+#: Simplex strategies of HiGHS.
+_PRIMAL = 4
+_DUAL = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +106,7 @@ class RestrictedMaster:
             if s.has_sigma:
                 paid = _indices(s.matrix, limits)
                 inside = (paid >= s.columns.attackers.start) & (paid < s.columns.attackers.stop)
-                attackers = np.unique(paid[inside & (paid < s.columns.attackers.stop)])
+                attackers = np.unique(paid[inside])
                 attackers = attackers[~self.has(attackers)]
                 new.append(attackers)
                 rows.append(s.attackers.rows[np.isin(s.attackers.columns, attackers)])
@@ -337,9 +339,7 @@ class RestrictedMaster:
         rows = s.field_rows
         outside = np.where(self.group_in[s.row_group[rows]], 0.0, self.tangents[rows])
         worth = self._objective.copy()
-        worth[s.columns.flips] += s.incidence.reach(
-            outside
-        )  # flips stand in the field rows with their negative weights
+        worth[s.columns.flips] += s.incidence.reach(outside)  # flips stand in the field rows with coefficient −1
         self._h.changeColsCost(len(self._columns), np.arange(len(self._columns), dtype=np.int32), -worth[self._columns])
         self._stale_costs = False
 
@@ -352,7 +352,7 @@ def reached(program: Program, x: np.ndarray) -> np.ndarray:
     for i, k in enumerate(s.types):
         row = s.field_of_point[:, i]
         need = np.flatnonzero(row >= 0)
-        share[need] = np.minimum(share[need], np.maximum(inside[row[need]], 0.0) / s.needs[need, k])
+        share[need] = np.minimum(share[need], np.maximum(inside[row[need]], 0.0) / s.points.amount[need, k])
     if s.relaxation.has_indicators or not len(s.groups):
         return share
     best = np.flatnonzero(share >= np.maximum.reduceat(share, s.points.first)[s.points.group])
@@ -369,7 +369,7 @@ def tangent_values(program: Program, x: np.ndarray, y: np.ndarray) -> np.ndarray
     for i, k in enumerate(s.types):
         row = s.field_of_point[:, i]
         need = np.flatnonzero(row >= 0)
-        left[need] -= s.needs[need, k] * y[row[need]]
+        left[need] -= s.points.amount[need, k] * y[row[need]]
     paid = y * s.incidence.into(x[s.columns.flips])
     value = np.bincount(s.row_group[s.field_rows], weights=paid, minlength=len(s.groups))
     return value + np.maximum.reduceat(np.maximum(left, 0.0), s.points.first) if len(s.groups) else value

@@ -55,7 +55,7 @@ class Separator:
         )
         self.field = sp.csr_array(field)
         self.field.data[:] = 1.0
-        # With costs a point may need more flips than the budget allows; its need is then cut to that number.
+        # A point may need more flips than the budget allows; its need is then cut to that number.
         amounts = np.minimum(s.points.amount[:, kind], sites.most)
         open_ = np.flatnonzero(program.open & (amounts > 0))
         amount, group = amounts[open_], s.points.group[open_]

@@ -38,6 +38,11 @@ from certcore.solve.tuning import SOLVER
 from certcore.verify.bound import scaled
 from certcore.verify.duals import IntegerDuals, counting_bound, plain_bound, spread_duals
 
+#: Bytes per entry of a program: its matrix and its copy in HiGHS.
+BYTES_PER_ENTRY = 80
+#: Bytes of a stored result without its vectors.
+BYTES_PER_ANSWER = 1_000
+
 ModelFactory = Callable[..., HighsModel]
 """Builds a solver model of a program; `integer=True` makes it an integer program."""
 
@@ -156,6 +161,14 @@ class Solver:
             return replace(answer, seconds=time.perf_counter() - started)
         finally:
             self._lock.release()
+
+    @property
+    def bytes(self) -> int:
+        """An estimate of the memory of the program and of what is stored for later requests."""
+        rows, columns = self.structure.matrix.shape
+        vectors = len(self._bases) + 2 * len(self._known) + 3 * len(self._with_x)
+        stored = 8 * (rows + columns) * vectors + BYTES_PER_ANSWER * len(self._answers)
+        return BYTES_PER_ENTRY * self.structure.matrix.nnz + stored
 
     def adopt(self, other: Solver) -> None:
         """Take over the bases of another program with the same rows and columns but other caps."""

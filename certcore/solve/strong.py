@@ -28,7 +28,6 @@ from certcore.solve.paid import PaidRows
 from certcore.solve.pricing import Completed, Pricing
 from certcore.solve.restricted_master import Proposal, RestrictedMaster
 from certcore.solve.separate import Found, RelaxedView, Separator
-from certcore.solve.shifts import Shifts
 from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
 from certcore.solve.tuning import STRONG
@@ -42,7 +41,7 @@ class Attack(Protocol):
     @property
     def found(self) -> int: ...
     def hint(self, x: np.ndarray) -> None: ...
-    def run(self, *, steps: int | None = ..., seconds: float = ..., stop: Any = ...) -> None: ...
+    def run(self, *, steps: int | None = ..., seconds: float = ..., stop: Any = ..., cancel: Any = ...) -> None: ...
 
 
 @dataclass(frozen=True)
@@ -184,9 +183,9 @@ class StrongSearch:
 
         start = time.perf_counter()
         if seconds is None:
-            self.attack.run(steps=STRONG.attack_steps, stop=enough)
+            self.attack.run(steps=STRONG.attack_steps, stop=enough, cancel=watch.cancel)
         else:
-            self.attack.run(seconds=seconds, stop=enough)
+            self.attack.run(seconds=seconds, stop=enough, cancel=watch.cancel)
         watch.attacked += time.perf_counter() - start
 
 
@@ -234,7 +233,6 @@ class _Core:
         s = self.structure
         self.levels = Levels(search.problem, self.program)
         self.separators = {k: Separator(self.levels, self.program, k) for k in s.types}
-        self.shifts = Shifts(self.levels, self.program, self.separators) if len(s.types) > 1 else None
         self.payers = {k: PaidRows(one, s) for k, one in self.separators.items() if one.sites.payer is not None}
         self.cuts = Cuts.none()
         self.tags: list[tuple[Any, ...] | None] = []
@@ -334,8 +332,6 @@ class _Core:
         for k, paid in self.payers.items():
             covers += paid.rows(views[k], x)
         added += self._add_tags(covers, STRONG.max_covers)
-        if self.shifts is not None:
-            added += self._shift(views)
         if self.structure.has_sigma:
             cuts = violated(self.structure, x[: self.structure.columns.count], self.cuts)
             if len(cuts):
@@ -373,18 +369,8 @@ class _Core:
         assert self._last is not None
         s, sites = self.structure, separator.sites
         price = float(self._last.y[s.global_row[k]])
-        lack = -self._last.reduced_costs[sites.columns] / s.flips.cost[sites.columns]
+        lack = -self._last.reduced_costs[sites.columns]
         return np.unique(sites.of_column[lack <= STRONG.near_price * price])
-
-    def _shift(self, views: dict[int, RelaxedView]) -> int:
-        assert self.shifts is not None
-        assert self.x is not None
-        new = self.shifts.new_sites(views)
-        for one in new:
-            self.shifts.adopt(one, self._add_set(one))
-        x = np.concatenate([self.x, np.zeros(self.levels.count - len(self.x))])
-        self.shifts.guess(x, len(self.x), views)
-        return len(new) + self._add_tags(self.shifts.rows(x, views), STRONG.max_rows)
 
     def _price(self, found: Completed, turn: int) -> bool:
         """Add sites with positive reduced costs; False if there are none, or if their gain is negligible."""
@@ -429,12 +415,11 @@ class _Core:
         self._append(model, cuts.rows(self.structure), [None] * len(cuts))
         self.cuts = self.cuts.plus(cuts)
 
-    def _add_set(self, new: LevelSet) -> int:
+    def _add_set(self, new: LevelSet) -> None:
         number = self.separators[new.kind].adopt(new)
         self.sets.append(new)
         self.model.add_columns(np.zeros(new.levels), np.ones(new.levels))
         self._enter([("least", number), ("most", number)])
-        return number
 
     def _seed(self, old: LevelSet) -> None:
         separator = self.separators[old.kind]
@@ -442,9 +427,7 @@ class _Core:
         if len(sites) and separator.top:
             new = separator.level_set(np.searchsorted(separator.sites.site, sites))
             if new is not None:
-                number = self._add_set(new)
-                if len(sites) == 1 and self.shifts is not None:
-                    self.shifts.adopt(new, number)
+                self._add_set(new)
 
     def _seed_covers(self, covers: tuple[Tag, ...]) -> None:
         """Add covers from another budget, where their targets, sites and needs exist at this one."""

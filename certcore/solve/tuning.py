@@ -165,7 +165,7 @@ class BallotsTuning:
 
 @dataclass(frozen=True)
 class SeparationTuning:
-    """The search for strong rows (`separate.py`, `shifts.py`) [all da7a31c]."""
+    """The search for strong rows (`separate.py`) [all da7a31c]."""
 
     #: Rows with a smaller violation are not added.
     least_violation: float = 1e-3
@@ -252,5 +252,10 @@ class StrongTuning:
 #: Factor on distances towards larger budgets, which take longer than towards smaller ones [20f4553].
 UPWARDS = 1.6
 
-SOLVER, FIRST_ORDER, LARGE = SolverTuning(), FirstOrderTuning(), LargeTuning()
-SIGMA, BALLOTS, SEPARATION, STRONG = SigmaTuning(), BallotsTuning(), SeparationTuning(), StrongTuning()
+SOLVER = SolverTuning()
+FIRST_ORDER = FirstOrderTuning()
+LARGE = LargeTuning()
+SIGMA = SigmaTuning()
+BALLOTS = BallotsTuning()
+SEPARATION = SeparationTuning()
+STRONG = StrongTuning()

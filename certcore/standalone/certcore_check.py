@@ -35,9 +35,16 @@ TYPES = ("attr_add", "attr_del", "adj_add", "adj_del")
 LABELS = ("attribute additions", "attribute deletions", "edge additions", "edge deletions")
 ATTR_ADD, ATTR_DEL, ADJ_ADD, ADJ_DEL = range(4)
 UNLIMITED = 2**40  # larger than any number of flips
+# Parts of a threat model that earlier versions knew.
+DROPPED = {"node_costs": "costs of flips", "edge_costs": "costs of flips", "attr_l2_sum": "sums of norms"}
+UNIT_GONE = (
+    "the file has field_unit, but fields with weights are no longer supported; write the fields as a 0/1 pattern, or "
+    "use certcore 0.3, which knows them"
+)
 SCALE_BITS = 40  # dual values are integers over 2**40
 MAX_AXIS = 1024  # budgets with more flips of one type count as uncertified by votes (unless such flips have no effect)
-MAX_BUDGET, MAX_BYTES = 10**9, 2**28
+MAX_BUDGET = 10**9
+MAX_BYTES = 2**28
 PRECISION = 120
 ONE = 1 << PRECISION  # probabilities are integers over this
 PI = Decimal("3.14159265358979323846264338327950288419716939937510582097494459230781640628620899")
@@ -200,7 +207,8 @@ class Votes:
         need(0 < alpha < 1 and "/" not in decimal_text(alpha), "alpha is no decimal between 0 and 1")
         need(arrays["theta"].shape == (4,) and arrays["alpha"].dtype.kind in "Uf", "theta or alpha has another form")
         self.binary, self.bits = rule == "binary", bits
-        self.told = f"votes by the {rule} rule, confidence {decimal_text(100 * (1 - alpha))} % for all nodes together"
+        sure = f"confidence {decimal_text(100 * (1 - alpha))} % for all nodes together (Bonferroni)"
+        self.told = f"votes by the {rule} rule, probabilistic: {sure}"
         self.tail = BinomialTail(trials, alpha / (n_nodes * (1 if self.binary else 2)))
         everybody, others = np.arange(n_nodes), votes.copy()
         others[everybody, label] = 0
@@ -380,24 +388,13 @@ class Instance:
     def read_fields(self, arrays: Arrays) -> dict[str, Any]:
         """The receptive fields as stored or derived; returns the part that the digest covers."""
         self.explicit: list[list[int]] | None = None
-        self.unit, self.weights = 1, [()] * self.n  # a flip counts weight / unit, or 1 without weights
+        need("field_unit" not in arrays, UNIT_GONE)
         if "field_indptr" in arrays or "field_indices" in arrays:
             need("layers" not in arrays, "the file has both layers and explicit fields")
             need(self.base.fixed_adjacency, "explicit fields hold only while the adjacency is fixed")
             starts, columns = arrays.csr("field", self.n, self.n)
             self.explicit = [columns[a:b].tolist() for a, b in pairwise(starts)]
             hashed: dict[str, Any] = {"field_indptr": starts, "field_indices": columns}
-            if "field_unit" in arrays:
-                self.unit = arrays.number("field_unit", 2, 2**20)
-                hashed |= {
-                    "field_unit": self.unit,
-                    "field_weights": arrays.numbers("field_weights", 1, self.unit, len(columns)),
-                }
-                need(
-                    np.array_equal(columns, arrays["field_indices"]),
-                    "field_indices: not sorted, so weights have no order",
-                )
-                self.weights = [tuple(hashed["field_weights"][a:b].tolist()) for a, b in pairwise(starts)]
             self.told = "fields as given in the file"
         else:
             rule = str(arrays.get("edge_field", np.array("degrees")).reshape(()))
@@ -426,24 +423,24 @@ class Instance:
 
 class Threat:
     def __init__(self, given: Any, instance: Instance) -> None:
-        wanted, more = {*TYPES, "local", "sigma"}, {"protected", "node_costs", "edge_costs"}
-        need(isinstance(given, dict) and wanted <= set(given) <= wanted | more, "the threat model has other entries")
+        wanted, form = {*TYPES, "local", "sigma"}, "the threat model has other entries"
+        need(isinstance(given, dict), form)
+        for name in sorted(given.keys() & DROPPED.keys()):
+            advice = f"are no longer supported; leave {name} out, or use certcore 0.3, which knows them"
+            need(False, f"the threat model has {name}, but {DROPPED[name]} {advice}")
+        need(wanted <= set(given) <= wanted | {"protected"}, form)
         n, edges = instance.n, instance.edges
         self.budgets = whole_list([given[name] for name in TYPES], 0, MAX_BUDGET, "budgets")
         self.sigma: int | None = given["sigma"]
         need(self.sigma is None or is_whole(self.sigma, 0, MAX_BUDGET), "sigma is no number")
         self.types = [k for k in range(4) if self.budgets[k]]
-        self.idle = self.sigma == 0 or not self.types
         self.whole_graph = self.budgets[ADJ_ADD] > 0 or instance.base.global_fields
         need(instance.explicit is None or not any(self.budgets[2:]), "explicit fields hold for attribute budgets only")
         need(not (instance.real and any(self.budgets[:2])), "attributes that are numbers cannot be flipped")
         protected = set(whole_list(given.get("protected", []), 0, n - 1, "protected", rising=True))
         need(protected or "protected" not in given, "protected: an empty list")
         self.free = [m not in protected for m in range(n)]
-        self.free_edges, self.has_node_costs = [self.free[i] and self.free[j] for i, j in edges], "node_costs" in given
-        self.node_costs = whole_list(given.get("node_costs", [1] * n), 1, 10**6, "node_costs")
-        self.edge_costs = whole_list(given.get("edge_costs", [1] * len(edges)), 1, 10**6, "edge_costs")
-        need(len(self.node_costs) == n and len(self.edge_costs) == len(edges), "costs have another length")
+        self.free_edges = [self.free[i] and self.free[j] for i, j in edges]
         incident = Counter(m for edge in edges for m in edge)
         has = [instance.ones, instance.ones, *[[incident[m] for m in range(n)]] * 2]
         self.limited, self.limits = [False] * 4, [[UNLIMITED] * n for _ in TYPES]
@@ -473,23 +470,16 @@ class Threat:
         exists = [[instance.n_attrs - c, c, others - standing[m], standing[m]] for m, c in enumerate(instance.ones)]
         caps = [[min(limit, here[k]) for limit, here in zip(self.limits[k], exists)] for k in range(4)]
         self.capacity = [[cap if free else 0 for cap, free in zip(row, self.free)] for row in caps]
-
-    def affordable(self, k: int, cost: int) -> int:
-        """The most flips of a type that the global budget pays for at this cost."""
-        return self.budgets[k] // cost
+        self.idle = not any(self.totals())  # nothing can be changed
 
     def totals(self) -> list[int]:
         """The most flips of each type that any admissible graph contains."""
         result = []
         for k, budget in enumerate(self.budgets):
-            caps, affordable = sorted(self.capacity[k], reverse=True), 0
+            caps = sorted(self.capacity[k], reverse=True)
             # A flipped edge counts in the capacity of both ends; with sigma perhaps only one end is an attacker.
             total = min(sum(caps[: self.sigma]), sum(caps) // 2 if k in (ADJ_ADD, ADJ_DEL) else sum(caps))
-            flips = zip(self.edge_costs, self.free_edges) if k == ADJ_DEL else zip(self.node_costs, self.capacity[k])
-            for cost, amount in sorted(flips) if k != ADJ_ADD else [(1, budget)]:  # cheapest first
-                taken = min(amount, budget // cost)
-                affordable, budget = affordable + taken, budget - taken * cost
-            result.append(min(total, affordable))
+            result.append(min(total, budget))
         return result
 
 
@@ -501,25 +491,23 @@ class Program:
         self.columns: list[list[int]] = []  # upper bound, objective coefficient, and the sum yᵀ rows so far
         self.constant = self.fixed = self.count = 0  # targets uncertified anyway, yᵀ rhs, number of rows
         # Targets with the same front points within the budgets and the same field form one group.
-        members: dict[tuple[Front, Sites, Sites, Sites], int] = defaultdict(int)
+        members: dict[tuple[Front, Sites, Sites], int] = defaultdict(int)
         for target, front in zip(targets.tolist(), instance.base.fronts(targets, threat.budgets)):
             if any(not any(point) for point in front):
                 self.constant += 1  # uncertified without any attack
             elif front:
                 nodes, edges = instance.field(target)
                 at_nodes = any(k not in (ADJ_ADD, ADJ_DEL) for k in threat.types)
-                weights = instance.weights[target]
-                members[front, nodes if at_nodes else (), edges if self.deletions else (), weights] += 1
+                members[front, nodes if at_nodes else (), edges if self.deletions else ()] += 1
         self.fronts, kinds = [front for front, *_ in members], range(len(threat.budgets))
-        self.weights = [dict(zip(nodes, weights)) for _, nodes, _, weights in members]
-        fields = ({ADJ_ADD: (), ADJ_DEL: edges, -1: nodes} for _, nodes, edges, _ in members)
+        fields = ({ADJ_ADD: (), ADJ_DEL: edges, -1: nodes} for _, nodes, edges in members)
         self.field = [{k: field.get(k, field[-1]) for k in kinds} for field in fields]
         self._flips()
         able = {m for k, site, *_ in self.flips for m in (instance.edges[site] if k == ADJ_DEL else (site,))}
         self.attacker = {m: self.column(1) for m in sorted(able)} if self.sigma else {}
         self.points = []
-        for front, field, weights, weight in zip(self.fronts, self.field, self.weights, members.values()):
-            supply = [self._supply(k, field[k], weights) for k in kinds]
+        for front, field, weight in zip(self.fronts, self.field, members.values()):
+            supply = [self._supply(k, field[k]) for k in kinds]
             reachable = [self.paper or all(p <= s for p, s in zip(point, supply)) for point in front]
             self.points.append([self.column(int(open_), 0 if self.paper else weight) for open_ in reachable])
         self.indicator = [self.column(1, weight) for weight in members.values()] if self.paper else []
@@ -539,34 +527,34 @@ class Program:
 
     def _flips(self) -> None:
         threat, edges = self.threat, self.instance.edges
-        self.flips: list[tuple[int, int, int, int]] = []  # type, site, payer, cost, in the order of the columns
+        self.flips: list[tuple[int, int, int]] = []  # type, site, payer, in the order of the columns
         self.at: dict[int, dict[int, list[int]]] = {k: defaultdict(list) for k in threat.types}  # columns by site
         self.cap: dict[int, dict[int, int]] = {k: {} for k in threat.types}  # capacity of each site, if limited
         for k in sorted(threat.types, key=lambda k: k == ADJ_DEL):  # edges last
             inside = set[int]().union(*(field[k] for field in self.field))
-            free, costs = (threat.free_edges, threat.edge_costs) if k == ADJ_DEL else (threat.free, threat.node_costs)
+            free = threat.free_edges if k == ADJ_DEL else threat.free
             sites = sorted(site for site in inside if free[site])
             if k == ADJ_DEL:
                 self.cap[k] = dict.fromkeys(sites, 1)
             elif self.sigma or threat.limited[k]:
                 self.cap[k] = {m: threat.capacity[k][m] for m in sites if threat.capacity[k][m]}
                 sites = list(self.cap[k])
-            elif not threat.has_node_costs:
-                sites = undominated(sites, [field[k] for field in self.field], self.weights)
+            else:
+                sites = undominated(sites, [field[k] for field in self.field])
             payers = [(site, -1) for site in sites]
             if k == ADJ_DEL and self.sigma and not self.instance.directed:
                 payers = [(e, edges[e][end]) for end in (0, 1) for e in sites]
             for site, payer in payers:
-                affordable = threat.affordable(k, costs[site])
-                self.at[k][site].append(self.column(min(self.cap[k].get(site, affordable), affordable)))
-                self.flips.append((k, site, payer, costs[site]))
+                budget = threat.budgets[k]
+                self.at[k][site].append(self.column(min(self.cap[k].get(site, budget), budget)))
+                self.flips.append((k, site, payer))
 
-    def _supply(self, k: int, field: Sites, weights: dict[int, int]) -> int:
+    def _supply(self, k: int, field: Sites) -> int:
         """Upper bound on the flips of a type inside a field; front points that need more get upper bound 0."""
         capacity, sigma = self.threat.capacity[k], self.threat.sigma  # with sigma, at most that many nodes contribute
         if k != ADJ_DEL:
-            gives = sorted((capacity[m] * weights.get(m, 1) for m in field), reverse=True)
-            return sum(gives[:sigma]) // self.instance.unit
+            gives = sorted((capacity[m] for m in field), reverse=True)
+            return sum(gives[:sigma])
         edges = [self.instance.edges[e] for e in field if self.threat.free_edges[e]]
         gives = [min(count, capacity[m]) for m, count in Counter(m for edge in edges for m in edge).items()]
         return min(len(edges), sum(gives) // 2, sum(sorted(gives, reverse=True)[:sigma]))
@@ -583,7 +571,6 @@ class Program:
         self._cuts(given["cuts_touch"], given["cuts_index"])
         need(len(chosen) == len(values) and max(chosen, default=-1) < self.count, "rows and values do not fit")
         if strong:
-            need(self.instance.unit == 1, "strong rows do not apply to fields with weights")
             importlib.import_module("certcore_check_strong").StrongRows(self, given, strong == 5)
         charged = sum(max(0, (worth << SCALE_BITS) - price) * upper for upper, worth, price in self.columns)
         return self.constant + Fraction(self.fixed + charged, 1 << SCALE_BITS)
@@ -591,7 +578,7 @@ class Program:
     def _rows(self) -> None:
         threat, edges = self.threat, self.instance.edges
         for k in threat.types:  # global budgets
-            self.add(threat.budgets[k], ((j, flip[3]) for j, flip in enumerate(self.flips) if flip[0] == k))
+            self.add(threat.budgets[k], ((j, 1) for j, flip in enumerate(self.flips) if flip[0] == k))
         if self.deletions and threat.limited[ADJ_DEL]:  # local budgets: edges at a node, whichever end pays
             standing: dict[int, list[int]] = defaultdict(list)
             for m, e in ((m, site) for site in self.at[ADJ_DEL] for m in edges[site]):
@@ -602,12 +589,11 @@ class Program:
         if threat.sigma is not None:
             self.add(threat.sigma, ((a, 1) for a in self.attacker.values()))
             paid: dict[tuple[int, int], list[int]] = defaultdict(list)
-            for j, (k, site, payer, _) in enumerate(self.flips):
+            for j, (k, site, payer) in enumerate(self.flips):
                 if k != ADJ_DEL or payer >= 0:
                     paid[k, site if k != ADJ_DEL else payer].append(j)
             for (k, m), columns in sorted(paid.items()):  # capacity of an attacker, 0 otherwise
-                affordable = threat.affordable(k, 1 if k == ADJ_DEL else threat.node_costs[m])
-                most = threat.capacity[k][m] if self.paper else min(threat.capacity[k][m], affordable)
+                most = threat.capacity[k][m] if self.paper else min(threat.capacity[k][m], threat.budgets[k])
                 self.add(0, [(self.attacker[m], -most), *((j, 1) for j in columns)])
             for e, columns in self.at[ADJ_DEL].items() if self.deletions else ():
                 # Directed: at least one end is an attacker. Undirected: an edge is deleted at most once, whichever end
@@ -615,9 +601,9 @@ class Program:
                 ends = [(self.attacker[m], -1) for m in edges[e]] if self.instance.directed else []
                 self.add(0 if ends else 1, [*((j, 1) for j in columns), *ends])
         for k in threat.types:  # a front point needs its flips inside the field
-            for front, field, points, weights in zip(self.fronts, self.field, self.points, self.weights):
-                flips = [(j, -weights.get(site, 1)) for site in field[k] for j in self.at[k].get(site, ())]
-                needs = [(column, point[k] * self.instance.unit) for column, point in zip(points, front)]
+            for front, field, points in zip(self.fronts, self.field, self.points):
+                flips = [(j, -1) for site in field[k] for j in self.at[k].get(site, ())]
+                needs = [(column, point[k]) for column, point in zip(points, front)]
                 for part in [[entry] for entry in needs if entry[1]] if self.paper else [needs]:
                     self.add(0, part + flips)
         for g, points in enumerate(self.points):  # each group uses at most one front point
@@ -637,20 +623,20 @@ class Program:
                 self.add(0, [*((j, 1) for j in self.points[tag]), *((self.attacker[m], -1) for m in near)])
 
 
-def undominated(sites: list[int], fields: list[Sites], weights: list[dict[int, int]]) -> list[int]:
-    """Sites that remain after dropping dominated ones; valid if no site has a cap and all have the same cost."""
-    # A site is dominated by another one that lies in all fields it lies in, with weights at least as large: an attacker
-    # may flip there instead. The dominating site has a larger total weight, or the same and a smaller index, so every
-    # chain of dominations ends at a kept site.
-    groups: dict[int, dict[int, int]] = {site: {} for site in sites}
+def undominated(sites: list[int], fields: list[Sites]) -> list[int]:
+    """Sites that remain after dropping dominated ones; valid if no site has a cap."""
+    # A site is dominated by another one that lies in all fields it lies in: an attacker may flip there instead. The
+    # dominating site lies in more fields, or in the same ones and has a smaller index, so every chain of dominations
+    # ends at a kept site.
+    groups: dict[int, set[int]] = {site: set() for site in sites}
     members = [[site for site in field if site in groups] for field in fields]
     for g, site in ((g, site) for g, field in enumerate(members) for site in field):
-        groups[site][g] = weights[g].get(site, 1)
+        groups[site].add(g)
     kept = []
     for site in sites:
-        rank, smallest = (sum(groups[site].values()), -site), min(groups[site], key=lambda g: len(members[g]))
-        better = (groups[m] for m in members[smallest] if (sum(groups[m].values()), -m) > rank)
-        if not any(all(other.get(g, 0) >= w for g, w in groups[site].items()) for other in better):
+        rank, smallest = (len(groups[site]), -site), min(groups[site], key=lambda g: len(members[g]))
+        better = (groups[m] for m in members[smallest] if (len(groups[m]), -m) > rank)
+        if not any(groups[site] <= other for other in better):
             kept.append(site)
     return kept
 
@@ -667,7 +653,6 @@ def attacker(given: dict[str, Any]) -> str:
     told += importlib.import_module("certcore_check_real").told(given) if "attr_l2" in str(given) else []
     told += [f"control of at most {given['sigma']} nodes"] if given["sigma"] is not None else []
     told += [f"no access to {len(given['protected'])} protected nodes"] if "protected" in given else []
-    told += [f"{costs} up to {max(given[costs])}" for costs in ("node_costs", "edge_costs") if given.get(costs)]
     return ", ".join(told)
 
 

@@ -29,7 +29,8 @@ from certcore_check import (
 )  # fmt: skip
 
 FULL = 2**20  # largest entry of a ballot; fractions of a gap are integers over it
-MAX_CLASSES, MAX_WEIGHT = 10**5, 10**6
+MAX_CLASSES = 10**5
+MAX_WEIGHT = 10**6
 INJECT = "inject"
 
 
@@ -47,7 +48,14 @@ class Ballots:
         need("weights_read_edges" in arrays, "weights_read_edges is missing")
         self.hashed: dict[str, Any] = {"ballots": ballots, "ballots_weight": self.weight}
         self.hashed["weights_read_edges"] = arrays.flag("weights_read_edges")
-        self.told = "ballots, summed here again, for certain: no sampling"
+        known = "taken as given"
+        if "ballots_checked" in arrays:
+            self.hashed["ballots_checked"] = checked = arrays.number("ballots_checked", 1, n)
+            known = f"checked on a model on {checked:,} of {n:,} rows, according to the file"
+        self.told = (
+            "ballots, deterministic: summed here again without sampling, provided that every ballot is made from "
+        )
+        self.told += f"its node's own attributes alone ({known})"
         self.ballots: list[list[int]] = ballots.tolist()
         scores = self.weight * ballots
         for node, mine in enumerate(senders):
@@ -83,7 +91,8 @@ class BallotsThreat(Threat):
             rest["local"] = None if local == {"mode": local["mode"], **dict.fromkeys(TYPES)} else local
         super().__init__(rest, instance)
         need(self.sigma is None or not (self.new and any(self.budgets[2:])), "sigma, edges and new nodes together")
-        self.whole_graph, self.idle = False, self.idle and not self.new
+        self.whole_graph = False
+        self.idle = self.idle and not (self.new and self.edges_each and any(self.free))  # new nodes need edges
 
 
 class BallotsProgram(Program):
@@ -123,7 +132,7 @@ class BallotsProgram(Program):
         useful = {*nodes, *(m for fact in self.facts for m in fact.written)}
         self.rewritten: dict[int, dict[int, int]] = {k: {} for k in self.attributes}
         for k, m in ((k, m) for k in self.attributes for m in sorted(useful) if self.writable[k][m]):
-            self.rewritten[k][m] = self.column(min(1, budgets[k] // threat.node_costs[m]))
+            self.rewritten[k][m] = self.column(min(1, budgets[k]))
         # With sigma the paying end may be any node; the other ends have columns of their own.
         able = [m for m, capacity in enumerate(threat.capacity[ADJ_ADD]) if capacity and self.adding]
         ends = able if self.sigma else [m for m in nodes if threat.capacity[ADJ_ADD][m] and self.adding]
@@ -131,7 +140,7 @@ class BallotsProgram(Program):
         others = [m for m in nodes if threat.capacity[ADJ_ADD][m]] if self.sigma and self.adding else []
         self.other = {m: self.column(budgets[ADJ_ADD]) for m in others}
         sites = sorted({self.edge(fact.node, m) for fact in self.facts for m in fact.cut})
-        self.deleted = {e: self.column(min(1, budgets[ADJ_DEL] // threat.edge_costs[e])) for e in sites}
+        self.deleted = {e: self.column(min(1, budgets[ADJ_DEL])) for e in sites}
         self.joined = {fact.node: self.column(self.new) for fact in self.facts if fact.joined}
         payers = {*self.added, *(m for e in sites for m in self.instance.edges[e])}
         payers |= {m for columns in self.rewritten.values() for m in columns}
@@ -144,12 +153,12 @@ class BallotsProgram(Program):
         threat, edges = self.threat, self.instance.edges
         for k in threat.types:  # global budgets; an undirected added edge has two receiving ends
             if k in self.attributes:
-                self.add(threat.budgets[k], ((j, threat.node_costs[m]) for m, j in self.rewritten[k].items()))
+                self.add(threat.budgets[k], ((j, 1) for j in self.rewritten[k].values()))
             elif k == ADJ_ADD:
                 ends = 1 if self.directed or self.sigma else 2
                 self.add(ends * threat.budgets[k], _each(self.added.values(), 1))
             else:
-                self.add(threat.budgets[k], ((j, threat.edge_costs[e]) for e, j in self.deleted.items()))
+                self.add(threat.budgets[k], ((j, 1) for j in self.deleted.values()))
         if self.new:
             self.add(self.new * threat.edges_each, _each(self.joined.values(), 1))
         if self.deleting and threat.limited[ADJ_DEL]:  # deleted edges at a node

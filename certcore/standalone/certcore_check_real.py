@@ -21,6 +21,7 @@ import numpy as np
 from certcore_check import (
     ADJ_ADD,
     ADJ_DEL,
+    MAX_AXIS,
     MAX_BUDGET,
     ONE,
     PI,
@@ -40,7 +41,9 @@ from certcore_check import (
 )
 
 MOVE = 4  # type index of attribute moves
-GRID, FINE, BITS = 2**32, 2**20, 160
+GRID = 2**32
+FINE = 2**20
+BITS = 160
 SCALE = 1 << BITS
 
 
@@ -53,7 +56,7 @@ class Gaussian(Votes):
         super().__init__(arrays, n_nodes, rule, (0, 0, 0, 0))
         need(not any(self.theta[:ADJ_DEL]), "beside Gaussian noise only edges may be deleted")
         self.std, self.attributes = _length(_text(arrays, "attr_std")), attributes
-        need(self.std > 0, "attr_std is 0")
+        need(self.std > 0 and "/" not in decimal_text(self.std), "attr_std is no decimal above 0")
         match = re.fullmatch(r"2\^(-?[0-9]{1,3})", _text(arrays, "attr_lattice"))
         need(match and abs(int(match[1])) <= 100, "attr_lattice is no power of two")
         self.units = arrays.number("units", 2**8, 2**20)
@@ -89,15 +92,20 @@ class Gaussian(Votes):
         need(isinstance(given, list), "needs is no list")
         self.pairs = {}
         known = {tuple(fact) for fact in self.facts.tolist()}
+        most = 1 if self.theta[ADJ_DEL] in (0, 1) else MAX_AXIS + 1  # for 0 and 1 there is one z
         for mine, against, pairs in given:
             votes = (mine, against)
             need(
-                votes in known and votes not in self.pairs and isinstance(pairs, list), "needs: no such votes, or twice"
+                type(mine) is type(against) is int and votes in known and votes not in self.pairs,
+                "needs: no such votes, or twice",
             )
+            need(isinstance(pairs, list) and len(pairs) <= most, "needs: no list, or too many deletions")
             stays = Fraction(1)
             for pair in pairs:
-                good = isinstance(pair, list) and len(pair) == 2 and all(is_whole(z, -(2**40), 2**40) for z in pair)
-                need(good and (self.theta[ADJ_DEL] or stays == 1), "needs: no pair of whole numbers")
+                good = (
+                    isinstance(pair, list) and len(pair) == 2 and all(is_whole(z, 1 - 2**40, 2**40 - 1) for z in pair)
+                )
+                need(good, "needs: no pair of whole numbers")
                 label, rest = pair
                 # p_B ≤ 1 − p_A, so the label's votes also bound the probability of all classes but the rival.
                 need(self._holds(mine, label, stays), "a need is larger than the votes allow")
@@ -140,8 +148,9 @@ class RealThreat(Threat):
     """The threat model with lengths in units of squared distance; every rounding is in favour of the attacker."""
 
     def __init__(self, given: Any, instance: Instance) -> None:
+        need(given["local"] is None or (isinstance(given["local"], dict) and given["local"]), "local has another form")
         rest, local = dict(given), dict(given["local"] or {})
-        length, total = (rest.pop(name, None) for name in ("attr_l2", "attr_l2_sum"))
+        length = rest.pop("attr_l2", None)
         here = local.pop("attr_l2", None)
         others = any(value is not None for key, value in local.items() if key != "mode")
         rest["local"] = local if others else None
@@ -152,13 +161,8 @@ class RealThreat(Threat):
         squares = None if here is None else self._squares(here, local["mode"], n)
         budget = 0
         if length is not None:
-            need(total is None and _length(length) > 0, "attr_l2 is 0, or there is attr_l2_sum as well")
+            need(_length(length) > 0, "attr_l2 is 0")
             budget = self._units(_length(length) ** 2)
-        if total is not None:
-            need(squares is not None and _length(total) > 0, "attr_l2_sum without a local limit, or 0")
-            need("node_costs" not in given, "attr_l2_sum with costs of nodes, which multiply squares and not norms")
-            assert squares is not None
-            budget = self._units(_longest_first(_length(total), squares))
         need(budget <= MAX_BUDGET, "attr_l2 is too large")
         self.budgets.append(budget)
         self.limited.append(squares is not None)
@@ -166,11 +170,8 @@ class RealThreat(Threat):
         self.limits.append(caps)
         self.capacity.append([cap if free else 0 for cap, free in zip(caps, self.free)])
         self.types = [k for k in range(5) if self.budgets[k]]
-        self.idle = self.sigma == 0 or not self.types
+        self.idle = self.idle and not (budget and self.sigma != 0 and any(self.capacity[MOVE]))
         self.whole_graph = self.budgets[ADJ_ADD] > 0
-
-    def affordable(self, k: int, cost: int) -> int:
-        return -(-self.budgets[k] // cost) if k == MOVE else super().affordable(k, cost)
 
     def _units(self, square: Fraction) -> int:
         return math.ceil(self.base.units * square / self.base.std**2)
@@ -187,23 +188,6 @@ class RealThreat(Threat):
         starts, entries = self.base.attributes["attr_indptr"].tolist(), self.base.attributes["attr_values"].tolist()
         norms = [sum((Fraction(v) ** 2 for v in entries[a:b]), Fraction(0)) for a, b in pairwise(starts)]
         return [share**2 * norm for share, norm in zip(shares, norms)]
-
-
-def _longest_first(total: Fraction, squares: list[Fraction]) -> Fraction:
-    """The largest sum of squares of lengths that sum to `total`, each within its limit (greedy: longest first)."""
-    left, found = total, Fraction(0)
-    for square in sorted(squares, reverse=True):
-        if not square or left <= 0:
-            break
-        if square >= left**2:
-            return found + left**2
-        found += square
-        root = Fraction(math.isqrt(square.numerator), math.isqrt(square.denominator))
-        # An irrational root is rounded down, which leaves more for the others.
-        left -= (
-            root if root**2 == square else Fraction(math.isqrt((square.numerator << 192) // square.denominator), 2**96)
-        )
-    return found
 
 
 def phi(z: int, *, up: bool) -> int:
@@ -239,8 +223,6 @@ def told(given: dict[str, Any]) -> list[str]:
     here = (given["local"] or {}).get("attr_l2")
     own = "its own limit" if isinstance(here, list) else f"{here} of its norm" if "/" in str(here) else str(here)
     each = f" (each row by at most {own})" if here is not None else ""
-    if "attr_l2_sum" in given:
-        return [f"changes of attributes whose norms sum to at most {given['attr_l2_sum']}{each}"]
     return (
         [f"changes of attributes whose squares sum to at most {given['attr_l2']}^2{each}"] if "attr_l2" in given else []
     )

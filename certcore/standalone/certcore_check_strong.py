@@ -19,8 +19,8 @@ class StrongRows:
 
     def __init__(self, program: Program, given: dict[str, Any], payers: bool = False) -> None:
         self.program, self.threat, self.payers = program, program.threat, payers  # only format 5 has rows on payers
-        cost = {k: min((f[3] for f in program.flips if f[0] == k), default=UNLIMITED) for k in self.threat.types}
-        self.most = {k: self.threat.budgets[k] // cost[k] for k in cost}  # the most flips that the budget pays for
+        used = {k for k, *_ in program.flips}
+        self.most = {k: self.threat.budgets[k] if k in used else 0 for k in self.threat.types}
         tags, values = given["strong_rows"], whole_list(given["strong_values"], 1, 2**62, "strong_values")
         lists = isinstance(given["sets"], list) and isinstance(tags, list)
         need(lists and len(tags) == len(values), "sets and strong_rows have another form")

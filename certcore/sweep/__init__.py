@@ -9,31 +9,27 @@ curve(session, ThreatModel(), "attr_del", range(201))
 """
 
 from certcore.common.statistics import average_radius
-from certcore.sweep.curves import Curve, curve
+from certcore.sweep.counts import Counts
 from certcore.sweep.defences import Defence, defend
-from certcore.sweep.parallel import CurveTask, SplitCurve, SurfaceTask, over_splits, run_many
+from certcore.sweep.parallel import SplitCurve, SweepTask, over_splits, run_many
 from certcore.sweep.radii import Radius, radius
 from certcore.sweep.session import Preview, Session
-from certcore.sweep.strengthen import strengthen
-from certcore.sweep.surface_maps import Surface, surface, surfaces
+from certcore.sweep.sweep import Sweep, curve, surface
 
 __all__ = [
-    "Curve",
-    "CurveTask",
+    "Counts",
     "Defence",
     "Preview",
     "Radius",
     "Session",
     "SplitCurve",
-    "Surface",
-    "SurfaceTask",
+    "Sweep",
+    "SweepTask",
     "average_radius",
     "curve",
     "defend",
     "over_splits",
     "radius",
     "run_many",
-    "strengthen",
     "surface",
-    "surfaces",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -9,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
-from certcore.program.problem import Problem
-from certcore.result.shrink_attack import trimmed
-from certcore.result.tripwire import remember
 from certcore.sweep.axis import Axis
+from certcore.sweep.ranges import map_values
 from certcore.sweep.session import Session, as_session
+
+#: Number of values on each axis of a map at which attacks are searched for.
+FEW_VALUES = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,32 +63,18 @@ def attacks_along(
     relaxation: str = "tight",
     cancel: threading.Event | None = None,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """After each of the ascending values, yield all values with a known attack and the targets each leaves uncertified.
+    """After each of the ascending values, yield the values so far and the targets an attack at each leaves uncertified.
 
-    Attacks are searched for at the given values. For integers between two of them, flips of the larger attack are taken
-    back and the rest is replayed, which takes a hundredth of the time of a search.
+    Between two of them the attack at the smaller one counts.
     """
     session, axis = as_session(source), Axis.parse(vary)
-    known: dict[Any, int] = {}
-    last: Any = None
+    found: list[int] = []
     for value in values:
         if cancel is not None and cancel.is_set():
             return
-        here = axis.at(threat, value)
-        result = session.certify(here, relaxation=relaxation, cancel=cancel)
-        most = max(known.values(), default=0)
-        known[value] = result.attack_found or 0
-        if vary in TYPES and not axis.lengths and last is not None and result.attack is not None:
-            between = range(int(last), int(value))
-            taken_back = trimmed(Problem(session.instance, here), result.attack, TYPES.index(vary), between, cancel)
-            for budget, left in zip(between, taken_back.tolist()):
-                known[budget] = max(known.get(budget, 0), left)
-                if left > most:
-                    remember(session.instance, axis.at(threat, budget), left)
-                    most = left
-        last = value
-        at = sorted(known)
-        yield np.array(at), np.maximum.accumulate(np.array([known[one] for one in at], dtype=np.int64))
+        result = session.certify(axis.at(threat, value), relaxation=relaxation, cancel=cancel)
+        found.append(result.attack_found or 0)
+        yield np.array(values[: len(found)]), np.maximum.accumulate(np.array(found, dtype=np.int64))
 
 
 def best_below(values: np.ndarray, known: np.ndarray, found: np.ndarray) -> np.ndarray:
@@ -116,6 +103,19 @@ def attacks_over(
         if cancel is not None and cancel.is_set():
             return
         yield (*cell, result.attack_found or 0)
+
+
+def attacked_cells(ends: tuple[Any, Any], near: tuple[float, float]) -> list[tuple[Any, Any]]:
+    """The cells of a map with these ends at which attacks are searched for: in rings around the one of two values, each
+    ring from large budgets to small ones.
+    """
+    axes = [map_values(end, FEW_VALUES) for end in ends]
+    at = [min(int(np.searchsorted(axis, value)), len(axis) - 1) for axis, value in zip(axes, near)]
+    i, j = np.indices([len(axis) for axis in axes])
+    ring = np.maximum(np.abs(i - at[0]), np.abs(j - at[1])).ravel()
+    order = np.lexsort((-j.ravel(), -i.ravel(), ring)).tolist()
+    cells = list(itertools.product(*axes))
+    return [cells[k] for k in order]
 
 
 def best_within(x_values: np.ndarray, y_values: np.ndarray, known: Sequence[tuple[float, float, int]]) -> np.ndarray:

@@ -28,17 +28,9 @@ def exact(bounds: Sequence[Fraction], shape: tuple[int, ...]) -> np.ndarray:
 class Checkpoint:
     """A file of finished cells with bounds times 2**40, for one instance, threat model and grid, with checksum."""
 
-    def __init__(
-        self,
-        path: str | os.PathLike[str],
-        key: dict[str, Any],
-        shape: tuple[int, ...],
-        unsound: dict[str, Any] | None = None,
-    ) -> None:
-        """`unsound` is the key under which earlier versions stored bounds that must not be used."""
+    def __init__(self, path: str | os.PathLike[str], key: dict[str, Any], shape: tuple[int, ...]) -> None:
         self.path = Path(path)
         self.key = digest_of(key)
-        self.unsound = None if unsound is None else digest_of(unsound)
         self.shape = shape
         self._stored = shape if len(shape) > 1 else (*shape, 1)
 
@@ -47,16 +39,10 @@ class Checkpoint:
         if not self.path.exists():
             return None
         arrays = read_npz(self.path)
-        key = str(arrays.get("key", ""))
-        if key == self.unsound:
+        if str(arrays.get("key", "")) != self.key:
             raise InputError(
-                f"{self.path} holds a strong curve of certcore 0.2.0 or older, some of which certified more than is "
-                "true; delete it and run the same command again"
-            )
-        if key != self.key:
-            raise InputError(
-                f"{self.path} was written for another curve or surface (instance, budgets or values differ); choose "
-                "another file or delete it"
+                f"{self.path} was written for another curve or surface (instance, budgets or values differ), or by an "
+                "older version; choose another file or delete it"
             )
         done, numerators = arrays.get("done"), arrays.get("numerators")
         fits = (

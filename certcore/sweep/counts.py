@@ -1,14 +1,15 @@
-"""Common base of curves and surfaces: counts of certified targets, and which of them are proven."""
+"""The result of a sweep: counts of certified targets over one or two axes, each with its own proven bound."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, TypeVar
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
 from certcore.common.display import Display
+from certcore.common.statistics import average_radius
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
@@ -18,27 +19,22 @@ from certcore.solve.status import Status
 from certcore.sweep.axis import Axis
 from certcore.verify.proof import certified_count
 
-C = TypeVar("C", bound="Counts")
-
 
 @dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Counts(Display):
-    """Certified and naive counts over one or two axes: arrays of shape (n,) or (n, m), and the number of targets."""
-
-    axis_columns: ClassVar[tuple[str, ...]]
-    """Column names of the axes in tables."""
+    """Certified and naive counts over one axis (a curve) or two (a map): arrays of shape (n,) or (n, m)."""
 
     axes: tuple[str, ...]
     """The varied quantities."""
     axis_values: tuple[np.ndarray, ...]
     targets: int
     certified: np.ndarray
-    """Certified counts, including those of an interrupted sweep; proven where `verified`."""
+    """Certified counts, all proven, including those of an interrupted sweep."""
     naive: np.ndarray
     bounds: np.ndarray
-    """Upper bounds on the number of uncertified targets, as exact fractions; proven where `verified`."""
+    """Upper bounds on the number of uncertified targets, as exact fractions."""
     done: np.ndarray
-    """Where the relaxation gives no better bound; other bounds are sound but may improve."""
+    """Where the relaxation gives no better count; other bounds are sound but may improve."""
     relaxation: Relaxation
     status: Status
     threat: ThreatModel
@@ -46,18 +42,54 @@ class Counts(Display):
     solves: int
     seconds: float
     facts: dict[str, Any] = field(default_factory=dict)
-    largest_gap: float = 0.0
-    """Estimate of the largest increase of a count if its cell were solved, as a share of the targets.
-
-    Nothing is certified with it. Cells that are `done` do not contribute.
-    """
-    by_totals: bool = False
-    """Whether all fields are the whole graph at every cell, so that only totals matter and nothing is solved."""
     instance: Instance | None = None
     """The certified instance."""
 
     def __post_init__(self) -> None:
         check(self)
+
+    def __repr__(self) -> str:
+        spans = " × ".join(f"{name} {values[0]}…{values[-1]}" for name, values in zip(self.axes, self.axis_values))
+        return f"<Counts {spans}: {self.done.size} values, {self.targets} targets; {self.relaxation}, {self.status}>"
+
+    @property
+    def vary(self) -> str:
+        """The axis of a curve; the first one of a map."""
+        return self.axes[0]
+
+    @property
+    def values(self) -> np.ndarray:
+        return self.axis_values[0]
+
+    @property
+    def x(self) -> str:
+        return self.axes[0]
+
+    @property
+    def y(self) -> str:
+        """The second axis of a map."""
+        return self.axes[1]
+
+    @property
+    def x_values(self) -> np.ndarray:
+        return self.axis_values[0]
+
+    @property
+    def y_values(self) -> np.ndarray:
+        return self.axis_values[1]
+
+    @property
+    def share_done(self) -> float:
+        return float(self.done.mean())
+
+    @property
+    def average_radius(self) -> float | None:
+        """The average certifiable radius of a curve over 0, 1, 2, … up to a count of 0; otherwise None."""
+        return average_radius(self.values, self.certified) if len(self.axes) == 1 else None
+
+    @property
+    def naive_average_radius(self) -> float | None:
+        return average_radius(self.values, self.naive) if len(self.axes) == 1 else None
 
     def threat_at(self, cell: Sequence[int]) -> ThreatModel:
         """The threat model of one cell, given by its index on each axis."""
@@ -80,11 +112,6 @@ class Counts(Display):
         threat = self.threat_at(cell)
         return (threat, int(self.certified[cell])) if attack.within(instance, threat) else None
 
-    def with_bounds(self: C, bounds: np.ndarray, relaxation: Relaxation) -> C:
-        """The same sweep with other bounds, each also used at all smaller values."""
-        held = monotone(bounds)
-        return replace(self, bounds=held, certified=counts_of(self.targets, held), relaxation=relaxation)
-
     @property
     def bound(self) -> np.ndarray:
         """The bounds as floats, for figures."""
@@ -98,36 +125,33 @@ class Counts(Display):
     def naive_ratio(self) -> np.ndarray:
         return self.naive / max(self.targets, 1)
 
-    @property
-    def verified(self) -> np.ndarray:
-        """Whether each bound is proven in exact arithmetic (false for bounds of an integer program)."""
-        return np.full(self.naive.shape, self.relaxation.is_proven or self.by_totals)
-
     def columns(self) -> dict[str, Any]:
         """Columns of equal length for a table, one row per cell."""
-        places = np.meshgrid(*self.axis_values, indexing="ij")
-        columns = {
+        names = ("value",) if len(self.axes) == 1 else ("x", "y")
+        columns = dict(zip(names, np.meshgrid(*self.axis_values, indexing="ij")))
+        columns |= {
             "certified": self.certified,
             "naive_certified": self.naive,
             "bound": self.bound,
-            "verified": self.verified,
         }
-        return {name: column.ravel() for name, column in (dict(zip(self.axis_columns, places)) | columns).items()}
+        if len(self.axes) == 2:
+            columns["done"] = self.done
+        return {name: column.ravel() for name, column in columns.items()}
 
-    def _points(self) -> list[dict[str, Any]]:
-        """The rows of the table, as dictionaries by column name."""
+    def to_json(self) -> dict[str, Any]:
+        """The fields of `curve --json` and `surface --json`."""
         columns = {name: np.asarray(column).tolist() for name, column in self.columns().items()}
-        return [dict(zip(columns, row)) for row in zip(*columns.values())]
-
-    def _how(self) -> dict[str, Any]:
-        """Status, solves and related fields of `--json`."""
-        return {
+        points = [dict(zip(columns, row)) for row in zip(*columns.values())]
+        how = {
             "relaxation": self.relaxation,
             "status": str(self.status),
             "solves": self.solves,
-            "largest_gap": self.largest_gap,
             "seconds": self.seconds,
         }
+        if len(self.axes) == 2:
+            return {"x": self.x, "y": self.y, "targets": self.targets, "points": points, **how}
+        radii = {"average_radius": self.average_radius, "naive_average_radius": self.naive_average_radius}
+        return {"vary": self.vary, "targets": self.targets, "points": points, **radii, **how}
 
 
 def monotone(bounds: np.ndarray) -> np.ndarray:

@@ -74,7 +74,6 @@ class Defence:
             "steps": [vars(step) for step in self.steps],
             "gain": self.gain,
             "relaxation": self.relaxation,
-            "verified": True,
             "status": str(self.status),
             "seconds": self.seconds,
         }
@@ -100,8 +99,6 @@ def defend(
     """
     options = SolveOptions.read(relaxation, time_limit, rounds)
     form = options.relaxation
-    if not form.is_proven:
-        raise InputError("defend works with the relaxations tight, strong and paper; every step is then verified")
     k = whole_number(k, "the number of nodes to protect", 1, 1000)
     tries = whole_number(tries, "the number of candidates per step", 1, 100)
     started = time.perf_counter()
@@ -111,7 +108,7 @@ def defend(
     if candidates is not None:
         allowed[:] = False
         allowed[whole_numbers(candidates, "candidates", 0, instance.graph.n_nodes - 1)] = True
-    scratch = Session(instance, max_solvers=2)
+    scratch = Session(instance)
     first = _look(session, threat, options, cancel)
     steps: list[Step] = []
     now, bound, current = first, first.bound, threat
@@ -210,7 +207,7 @@ def _ranking(look: _Candidate) -> list[int]:
         return []
     s, y = solver.structure, answer.duals.y.astype(np.float64)
     flips = np.maximum(answer.x[s.columns.flips], 0.0)
-    worth = _at_nodes(solver, flips * y[s.global_row][s.flips.kind] * s.flips.cost)
+    worth = _at_nodes(solver, flips * y[s.global_row][s.flips.kind])
     broken = s.attacked(answer.x) * s.groups.weight
     reach = _at_nodes(solver, flips * sum((s.reach(k, broken) for k in s.types), np.zeros(len(flips))))
     if s.has_sigma:

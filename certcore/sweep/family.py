@@ -25,9 +25,7 @@ class ThreatFamily:
     @classmethod
     def of(cls, threat: ThreatModel) -> ThreatFamily:
         local = _digest(threat.local_mode, *threat.local) if threat.has_local else ""
-        # An attack within squares of norms need not be one within their sum.
-        by_sum = bool(threat.attr_l2_sum)
-        rest = _digest(threat.targets, threat.protected, threat.node_costs, threat.edge_costs, by_sum)
+        rest = _digest(threat.targets, threat.protected)
         return cls(threat.sigma is not None, local, rest)
 
     def holds_for(self, other: ThreatFamily) -> bool:

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
 
@@ -26,29 +26,17 @@ from certcore.verify.duals import plain_bound
 ROUNDING = 1e-6
 
 
-@dataclass(frozen=True, eq=False)
-class LineOfBounds:
-    """Proven bounds along an axis, and where they are final."""
-
-    bounds: list[Fraction] = field(default_factory=list)
-    final: list[bool] = field(default_factory=list)
-    status: Status = Status.OPTIMAL
-    solves: int = 0
-
-    def plus(
-        self, bound: Fraction, *, final: bool = True, status: Status = Status.OPTIMAL, solves: int = 0
-    ) -> LineOfBounds:
-        """Append the bound of one more value."""
-        return LineOfBounds([*self.bounds, bound], [*self.final, final], self.status.then(status), self.solves + solves)
-
-
 class _Stopped(Exception):
     """The sweep was cancelled or a solve reached its time limit."""
 
 
 @dataclass(eq=False)
 class LineSweep:
-    """Bounds at all ascending values of one budget or of σ, with a time limit for each solve."""
+    """Bounds at all ascending values of one budget or of σ, with a time limit for each solve.
+
+    `bounds` are proven as soon as they are there (None: not reached yet), and `final` where solving cannot improve the
+    count.
+    """
 
     solver: Solver
     point: BudgetPoint
@@ -56,7 +44,6 @@ class LineSweep:
     values: list[int]
     time_limit: float
     cancel: threading.Event | None = None
-    progress: Callable[[float], None] | None = None
 
     def __post_init__(self) -> None:
         self.answers: dict[int, BoundResult] = {}
@@ -65,18 +52,14 @@ class LineSweep:
         self.status = Status.OPTIMAL
         self.solves = 0
 
-    def run(self) -> LineOfBounds:
+    def run(self) -> Iterator[None]:
+        """Fill in the bounds, with a yield after each improvement."""
         try:
             for first, last in self._stretches():
-                self._stretch(first, last)
-                self._report(last)
+                yield from self._stretch(first, last)
+                self._stop_if_cancelled()
         except _Stopped:
-            pass
-        return LineOfBounds(self._filled(), self.final, self.status, self.solves)
-
-    def _filled(self) -> list[Fraction]:
-        """Bounds with the plain bound at values not reached: every target with a reachable point counts."""
-        return [plain_bound(self._program(i)) if bound is None else bound for i, bound in enumerate(self.bounds)]
+            return
 
     def _place(self, i: int) -> BudgetPoint:
         return self.axis.move(self.point, self.values[i])
@@ -95,11 +78,8 @@ class LineSweep:
             coordinates = np.unique(s.points.amount[:, k])
             bucket = np.searchsorted(coordinates, self.values, side="right")
             same = (bucket[1:] == bucket[:-1]).tolist()
-            # Attackers' coefficients, and caps of flips that cost more than one, change until they reach the
-            # capacities.
+            # Attackers' coefficients change until they reach the capacities.
             moving = 0 if s.relaxation.has_indicators else s.attackers.steady_from(k)
-            if (s.flips.cost[s.flips.kind == k] > 1).any():
-                moving = max(self.values)
             same = [flag and value >= moving for flag, value in zip(same, self.values)]
         edges = [0, *(i + 1 for i, flag in enumerate(same) if not flag), len(self.values)]
         return [(a, b - 1) for a, b in pairwise(edges)]
@@ -118,10 +98,11 @@ class LineSweep:
         self.answers[i] = replace(answer, x=None)
         return answer
 
-    def _stretch(self, first: int, last: int) -> None:
+    def _stretch(self, first: int, last: int) -> Iterator[None]:
         """Sweep over a stretch with steps that grow as long as no value between them has to be solved."""
         at, step = first, 1
         self._solve(at)
+        yield
         while at < last:
             ahead = self._look_ahead(at, last)
             if ahead > last:
@@ -129,14 +110,15 @@ class LineSweep:
             to = min(last, max(ahead, at + step))
             before = self.solves
             self._solve(to)
-            self._fill(at, to)
+            yield
+            yield from self._fill(at, to)
             for i in range(at, to):
                 if i in self.answers:  # their dual values are no longer needed
                     self.answers[i] = replace(self.answers[i], duals=None)
             between = self.solves - before - 1
             step = step * 2 if between <= 0 else step if between == 1 else max(1, step // 2)
             at = to
-            self._report(at)
+            self._stop_if_cancelled()
 
     def _look_ahead(self, at: int, last: int) -> int:
         """The first value after a solved one that its dual values do not settle; most curves end in a plateau."""
@@ -150,15 +132,16 @@ class LineSweep:
             ahead, chunk = end, 2 * chunk
         return last + 1
 
-    def _fill(self, left: int, right: int) -> None:
+    def _fill(self, left: int, right: int) -> Iterator[None]:
         """Settle all values between two solved ones, solving in the middle of the open range."""
         self._settle(left, left, right - 1, right)
         open_ = [i for i in range(left + 1, right) if not self.final[i]]
         if open_:
             middle = open_[len(open_) // 2]
             self._solve(middle)
-            self._fill(left, middle)
-            self._fill(middle, right)
+            yield
+            yield from self._fill(left, middle)
+            yield from self._fill(middle, right)
 
     def _settle(self, left: int, first: int, last: int, right: int | None = None) -> None:
         """Bounds between (or beyond) solved values from their dual values; final where solving cannot improve them."""
@@ -186,9 +169,7 @@ class LineSweep:
             self.bounds[i] = upper if known is None else min(upper, known)
             self.final[i] = math.floor(upper) <= math.floor(lower + ROUNDING)
 
-    def _report(self, done: int) -> None:
-        if self.progress is not None:
-            self.progress((done + 1) / len(self.values))
+    def _stop_if_cancelled(self) -> None:
         if self.cancel is not None and self.cancel.is_set():
             self.status = Status.INTERRUPTED
             raise _Stopped

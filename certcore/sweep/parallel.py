@@ -1,4 +1,4 @@
-"""Many sweeps in parallel: instances, splits and surfaces through one executor, and averages over splits."""
+"""Sweeps of many instances at once, through one executor, and averages over splits."""
 
 from __future__ import annotations
 
@@ -11,71 +11,48 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
-from certcore.common.statistics import average_radius, deviation, mean
+from certcore.common.statistics import average_radius, deviation, mean, mean_weights
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.result.tripwire import check
-from certcore.sweep.curves import Curve, curve
-from certcore.sweep.surface_maps import Surface, surface
+from certcore.sweep.counts import Counts
+from certcore.sweep.sweep import Sweep
 
 
 @dataclass(frozen=True, eq=False)
-class CurveTask:
-    """One curve to compute, in this process or another."""
+class SweepTask:
+    """One sweep to compute, in this process or another; `axes` as in `Sweep`."""
 
     instance: Instance
     threat: ThreatModel
-    vary: str
-    values: tuple[Any, ...]
+    axes: Sequence[tuple[str, Sequence[Any]]]
     relaxation: str = "tight"
     time_limit: float | None = None
     rounds: int | None = None
-    tolerance: float = 0.0
 
-    def run(self) -> Curve:
-        return curve(self.instance, self.threat, self.vary, self.values, **_effort(self))
-
-
-@dataclass(frozen=True, eq=False)
-class SurfaceTask:
-    """One surface to compute, in this process or another."""
-
-    instance: Instance
-    threat: ThreatModel
-    x: str
-    x_values: tuple[int, ...]
-    y: str
-    y_values: tuple[int, ...]
-    relaxation: str = "tight"
-    time_limit: float | None = None
-    rounds: int | None = None
-    tolerance: float = 0.0
-
-    def run(self) -> Surface:
-        x, y = (self.x, self.x_values), (self.y, self.y_values)
-        return surface(self.instance, self.threat, *x, *y, **_effort(self))
-
-
-def _effort(task: CurveTask | SurfaceTask) -> dict[str, Any]:
-    names = ("relaxation", "time_limit", "rounds", "tolerance")
-    return {name: getattr(task, name) for name in names}
+    def run(self) -> Counts:
+        sweep = Sweep(
+            self.instance, self.threat, self.axes,
+            relaxation=self.relaxation, time_limit=self.time_limit, rounds=self.rounds,
+        )  # fmt: skip
+        return sweep.finish()
 
 
 def run_many(
-    tasks: Sequence[CurveTask | SurfaceTask],
+    tasks: Sequence[SweepTask],
     *,
     jobs: int | None = None,
     scheduler: str | None = None,
     cancel: threading.Event | None = None,
     progress: Callable[[float], None] | None = None,
-) -> list[Curve | Surface]:
+) -> list[Counts]:
     """All results in the order of the tasks, from local processes or from the Dask cluster at `scheduler`.
 
     A cancelled run returns the complete results.
     """
-    found: dict[int, Curve | Surface] = {}
+    found: dict[int, Counts] = {}
     several = min(jobs, max(len(tasks), 1)) if jobs else jobs
-    with open_executor(several, scheduler, keep=True) as (executor, workers):
+    with open_executor(several, scheduler) as (executor, workers):
         for (number, _), result in run_tasks(executor, workers, _run_task, enumerate(tasks)):
             check(result)  # results of other processes have not been compared with the attacks known here
             found[number] = result
@@ -86,7 +63,7 @@ def run_many(
     return [found[number] for number in sorted(found)]
 
 
-def _run_task(number: int, task: CurveTask | SurfaceTask) -> Curve | Surface:
+def _run_task(number: int, task: SweepTask) -> Counts:
     """Run one task; the number restores the order of the results."""
     return task.run()
 
@@ -97,7 +74,7 @@ class SplitCurve:
 
     vary: str
     values: np.ndarray
-    curves: tuple[Curve, ...] = field(repr=False)
+    curves: tuple[Counts, ...] = field(repr=False)
 
     @property
     def _ratios(self) -> np.ndarray:
@@ -127,11 +104,14 @@ class SplitCurve:
     @property
     def average_radius(self) -> float | None:
         """The average certifiable radius of the mean ratio."""
-        return average_radius(self.values, self.mean)
+        return average_radius(self.values, self._weights([c.certified for c in self.curves]))
 
     @property
     def naive_average_radius(self) -> float | None:
-        return average_radius(self.values, self.naive_mean)
+        return average_radius(self.values, self._weights([c.naive for c in self.curves]))
+
+    def _weights(self, counts: Sequence[np.ndarray]) -> np.ndarray:
+        return mean_weights(counts, [c.targets for c in self.curves])
 
     def columns(self) -> dict[str, Any]:
         """Columns of equal length for a table; a single split has no deviations."""
@@ -155,13 +135,12 @@ class SplitCurve:
             "average_radius": self.average_radius,
             "naive_average_radius": self.naive_average_radius,
             "solves": sum(c.solves for c in self.curves),
-            "largest_gap": max(c.largest_gap for c in self.curves),
             "seconds": sum(c.seconds for c in self.curves),
             "curves": [c.to_json() for c in self.curves],
         }
 
 
-def over_splits(curves: Sequence[Curve]) -> SplitCurve:
+def over_splits(curves: Sequence[Counts]) -> SplitCurve:
     """Combine the curves of several splits."""
     if not curves:
         raise InputError("there is no curve to average; give at least one split")

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Unpack
 
-import numpy as np
-
 from certcore.common.errors import InputError
 from certcore.common.exact import bounded_decimal
 from certcore.domain.perturbations import ADJ_DEL, TABLE
@@ -47,7 +45,6 @@ class Radius:
     targets: int
     needed: int
     relaxation: str
-    verified: bool
     status: Status
     solves: int
     seconds: float
@@ -70,7 +67,6 @@ class Radius:
             "targets": self.targets,
             "needed": self.needed,
             "relaxation": self.relaxation,
-            "verified": self.verified,
             "status": str(self.status),
             "solves": self.solves,
             "seconds": self.seconds,
@@ -90,7 +86,7 @@ def radius(
     progress: Callable[[float], None] | None = None,
     **budgets: Unpack[Budgets],
 ) -> Radius:
-    """The largest budget or σ at which the share is certified, by bisection over verified counts.
+    """The largest budget or σ at which the share is certified, by bisection over proven counts.
 
     The fixed part is a `ThreatModel` or plain arguments: `radius(instance, vary="attr_del", at_least=0.8, sigma=5)`.
     """
@@ -109,6 +105,8 @@ def radius(
         largest = search.count_steps(largest)
     low, high = search.last_and_first(needed, largest)
     value = search.value(low) if low >= 0 else None
+    # What an interrupted search knows about the next value is not that it certifies too few.
+    next_known = high in search.counts and search.status is not Status.INTERRUPTED
     return Radius(
         vary=axis.name,
         at_least=share,
@@ -116,12 +114,11 @@ def radius(
         unbounded=low == largest and all_there_is,
         limit_reached=low == largest and not all_there_is,
         certified=search.count(max(low, 0)),
-        next_certified=search.counts.get(high),
-        next_value=search.value(high) if high in search.counts else None,
+        next_certified=search.counts[high] if next_known else None,
+        next_value=search.value(high) if next_known else None,
         targets=targets,
         needed=needed,
         relaxation=options.relaxation,
-        verified=options.relaxation.is_proven or problem.whole_graph,
         status=search.status,
         solves=search.solves,
         seconds=time.perf_counter() - started,
@@ -175,14 +172,8 @@ def largest_useful(problem: Problem, axis: Axis) -> tuple[int, bool]:
     graph = problem.instance.graph
     if axis.is_sigma:
         return graph.n_nodes, True
-    if axis.kind == ADJ_DEL:
-        amounts, paid = np.ones(graph.n_edges, np.int64), problem.edge_costs
-    else:
-        amounts = problem.capacities[axis.kind]
-        paid = np.ones(len(amounts), np.int64) if not TABLE[axis.kind].at_nodes else problem.node_costs
-    # Python integers: a million nodes with a million attributes at a cost of a million each exceed 64 bits.
-    exists = sum(int(amounts[paid == cost].sum()) * cost for cost in np.unique(paid).tolist())
-    asked = int(problem.fronts.points[:, axis.kind].max(initial=0)) * graph.n_nodes * int(paid.max(initial=1))
+    exists = graph.n_edges if axis.kind == ADJ_DEL else int(problem.capacities[axis.kind].sum())
+    asked = int(problem.fronts.points[:, axis.kind].max(initial=0)) * graph.n_nodes
     # The result must agree with `certify` at any budget. Its relaxed programs do not always limit flips by the
     # attributes that exist, and any budget for edge additions makes all fields the whole graph, even if no edge can be
     # added.

@@ -6,8 +6,8 @@ from fractions import Fraction
 from typing import Any
 
 from certcore.base.ballots import BallotsBase
+from certcore.domain.parameters import MAX_BUDGET
 from certcore.domain.perturbations import TYPES, entry_of, preferred
-from certcore.domain.settings import MAX_BUDGET
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.instance.local_limits import most_per_node
@@ -16,9 +16,11 @@ from certcore.instance.local_limits import most_per_node
 MOST_VALUES = 20_000
 #: Maximum number of values over σ or a local budget, where every value needs its own program.
 MOST_SLOW_VALUES = 30
-#: Number of values on each axis of a map, coarse to fine.
-MAP_STAGES = (6, 12, 24)
-#: Maps with at most this many cells are refined to every integer.
+#: Number of values on each axis of a map.
+MANY_MAP_VALUES = 24
+#: The same for a small map, and where two maps are compared.
+FEW_MAP_VALUES = 12
+#: Maps with at most this many cells are computed at every integer.
 MOST_CELLS = 900
 
 
@@ -74,7 +76,22 @@ def slider_end(instance: Instance, name: str) -> Any:
 def first_axis(instance: Instance, threat: ThreatModel) -> str:
     """The default axis of a curve: a covered type with a budget, or the first covered type."""
     covered = list(instance.covered_types)
-    return next((name for name in covered if getattr(threat, name)), (covered or ["sigma"])[0])
+    usual = next(iter(first_budget(instance)), "sigma")
+    return next((name for name in covered if getattr(threat, name)), usual)
+
+
+def axes_in_play(instance: Instance, threat: ThreatModel) -> tuple[str, str | None]:
+    """What a certificate is about: a budget in play, and a second one, or else a type of the same kind."""
+    x = first_axis(instance, threat)
+    others = [name for name in instance.covered_types if name != x]
+    if x not in TYPES or not others:
+        return x, None
+
+    def order(name: str) -> tuple[bool, bool, bool]:
+        related = entry_of(name).at_nodes == entry_of(x).at_nodes
+        return not getattr(threat, name), (x, name) != ("attr_del", "adj_del"), not related
+
+    return x, min(others, key=order)
 
 
 def first_axes(instance: Instance, x: str = "", y: str = "") -> tuple[str, str]:
@@ -124,6 +141,12 @@ def refined(values: list[Any], vary: str) -> list[Any]:
     return list(range(values[-1] + 1)) if values[-1] <= most else values
 
 
+def curve_values(instance: Instance, vary: str) -> list[Any]:
+    """The default values of a curve: to the end of the slider."""
+    end = map_end(instance, vary) if vary == "sigma" else end_of(instance, vary)
+    return refined(stops(end, unit_of(instance, vary)), vary)
+
+
 def map_end(instance: Instance, vary: str) -> Any:
     """The end of a map's axis: a few times the largest budget that any single node withstands."""
     if vary == "sigma":
@@ -141,11 +164,10 @@ def map_values(end: Any, number: int) -> list[Any]:
     return sorted({round(end * (i / number) ** 1.5) for i in range(number + 1)})
 
 
-def map_stages(ends: tuple[Any, Any], finest: bool = True, small: bool = False) -> list[tuple[list[Any], list[Any]]]:
-    """The values of a map on both axes, coarse to fine; fewer for a small figure."""
-    sizes = MAP_STAGES[:2] if small else MAP_STAGES if finest else MAP_STAGES[1:2]
-    stages = [(map_values(ends[0], k), map_values(ends[1], k)) for k in sizes]
+def map_axes(ends: tuple[Any, Any], finest: bool = True, small: bool = False) -> tuple[list[Any], list[Any]]:
+    """The values of a map on both axes: every integer if that is not too much; fewer for a small or a second map."""
     lengths = any(isinstance(end, float) for end in ends)
     if finest and not small and not lengths and (ends[0] + 1) * (ends[1] + 1) <= MOST_CELLS:
-        stages.append((list(range(ends[0] + 1)), list(range(ends[1] + 1))))
-    return [stage for k, stage in enumerate(stages) if not k or stage != stages[k - 1]]
+        return list(range(ends[0] + 1)), list(range(ends[1] + 1))
+    number = MANY_MAP_VALUES if finest and not small else FEW_MAP_VALUES
+    return map_values(ends[0], number), map_values(ends[1], number)

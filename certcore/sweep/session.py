@@ -11,6 +11,7 @@ from fractions import Fraction
 from typing import Any, Unpack
 
 from certcore.common.interrupt import interruptible, run_or_leave
+from certcore.common.reading import node_numbers
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel, read_threat
 from certcore.instance.instance import Instance
@@ -18,7 +19,7 @@ from certcore.program.problem import Problem
 from certcore.program.program import BudgetPoint
 from certcore.program.relaxation import Relaxation
 from certcore.result.allocation import Allocation
-from certcore.result.assemble import from_answer, from_totals, with_bound
+from certcore.result.assemble import from_answer, from_totals, integer_claim, with_bound
 from certcore.result.certificate import Certificate
 from certcore.result.tripwire import check_count, remember
 from certcore.solve.highs import HighsModel
@@ -30,9 +31,8 @@ from certcore.sweep.solve_options import SolveOptions
 from certcore.sweep.strong import Searches
 from certcore.verify.proof import certified_count, whole_graph_attacked
 
-#: MAX_SOLVERS: maximum number of stored programs.
-#: MAX_ENTRIES: maximum number of their matrix entries together (about 80 bytes each).
-MAX_SOLVERS, MAX_ENTRIES = 24, 12_000_000
+#: Maximum number of bytes that a session stores by default.
+MAX_BYTES = 2**30
 #: Maximum number of stored attacks, which start later searches.
 MAX_ATTACKS = 64
 
@@ -63,7 +63,7 @@ class Session:
     """Certificates of one instance, each starting from the results of earlier ones. Thread-safe.
 
     One program is built and kept in HiGHS for each structure (types in play, local budgets, σ or not, targets,
-    protection, costs, relaxation). Later requests change its bounds and start from the nearest known basis. Every
+    protection, relaxation). Later requests change its bounds and start from the nearest known basis. Every
     result is verified; if verification fails, the program is solved again from scratch.
     """
 
@@ -72,12 +72,12 @@ class Session:
         instance: Instance,
         *,
         factory: ModelFactory = HighsModel,
-        max_solvers: int = MAX_SOLVERS,
+        max_bytes: int = MAX_BYTES,
         once: bool = False,
     ) -> None:
         self.instance = instance
         self._factory = factory
-        self._max_solvers = max_solvers
+        self._max_bytes = max_bytes
         self._once = once
         """Build programs for exactly the requested budgets: smaller and usable for proofs, but not reusable."""
         self._lock = threading.Lock()
@@ -106,10 +106,15 @@ class Session:
         second. A strong search continues where an earlier request for the same threat model stopped; `time_limit` and
         `rounds` are totals. `progress` is called with each proven improvement of it.
         """
-        options = SolveOptions.read(relaxation, time_limit, rounds)
+        options = SolveOptions.read(relaxation, time_limit, rounds, claims=True)
         form = options.relaxation
         started = time.perf_counter()
         problem = Problem(self.instance, threat)
+        if form is Relaxation.EXACT:
+            found = self.certify(threat, time_limit=options.seconds, attack=attack, proof=proof, cancel=cancel)
+            left = options.seconds - (time.perf_counter() - started)
+            claim = integer_claim(problem, found, self._factory, left, cancel)
+            return replace(found, integer_claim=claim, seconds=time.perf_counter() - started)
 
         def work() -> Certificate:
             if form is Relaxation.STRONG and not problem.has_strong_rows:
@@ -127,7 +132,7 @@ class Session:
     def preview(self, threat: ThreatModel, *, relaxation: str = "tight") -> Preview:
         """A sound bound within milliseconds: from stored dual values, larger budgets or the naive certificate."""
         started = time.perf_counter()
-        form = Relaxation.parse(relaxation, "the relaxation")
+        form = SolveOptions.read(relaxation).relaxation
         problem = Problem(self.instance, threat)
         targets, naive = len(problem.targets), problem.naive_certified
         if problem.whole_graph:
@@ -193,17 +198,24 @@ class Session:
                 found = Solver(Problem(self.instance, full), relaxation, extent, factory=self._factory)
                 with self._lock:
                     self._solvers[key] = found
-                    self._evict()
                     self._building.pop(key, None)
+                self._evict()
         return found
 
+    @property
+    def bytes(self) -> int:
+        """An estimate of the memory of everything that is stored here; the instance itself is not counted."""
+        with self._lock:
+            solvers, attacks = list(self._solvers.values()), list(self._attacks.values())
+        return sum(solver.bytes for solver in solvers) + sum(a.bytes for a in attacks) + self._searches.bytes
+
     def _evict(self) -> None:
-        """Drop the least recently used programs."""
-        entries = sum(solver.structure.matrix.nnz for solver in self._solvers.values())
-        while len(self._solvers) > 1 and (len(self._solvers) > self._max_solvers or entries > MAX_ENTRIES):
-            _, gone = self._solvers.popitem(last=False)
-            entries -= gone.structure.matrix.nnz
-            self._past_solves += gone.solves
+        """Drop the least recently used programs, but for the latest one, until the rest is small enough."""
+        while self.bytes > self._max_bytes:
+            with self._lock:
+                if len(self._solvers) < 2:
+                    return
+                self._past_solves += self._solvers.popitem(last=False)[1].solves
 
     @property
     def solves(self) -> int:
@@ -239,14 +251,17 @@ class Session:
             answer,
             relaxation,
             started=started,
-            limit=limit,
             attacks=self._known_attacks(problem) if search else None,
             proof=proof and self._once,
-            factory=self._factory,
             cancel=cancel,
         )
         self._keep_attack(problem, certificate)
-        found = self.proof(threat, relaxation=relaxation.relaxed, cancel=cancel) if proof and not self._once else None
+        self._evict()
+        if not proof or self._once:
+            return certificate
+        # A proof needs a program for exactly these budgets.
+        alone = certify(self.instance, threat, relaxation=relaxation.relaxed, attack=False, cancel=cancel)
+        found = alone.unchecked_proof
         return certificate if found is None else _with_proof(certificate, found)
 
     def _strong(
@@ -273,7 +288,7 @@ class Session:
         self._keep_attack(problem, certificate)
         bound = certificate.bound if proof else min(certificate.bound, self._best_known(problem, Relaxation.STRONG)[0])
         count = certified_count(certificate.targets, bound)
-        return replace(certificate, bound=bound, certified=count, verified_certified=count)
+        return replace(certificate, bound=bound, certified=count)
 
     def _known_attacks(self, problem: Problem) -> list[Allocation]:
         """The best attacks found at smaller budgets of the same threat model, strongest first."""
@@ -319,11 +334,32 @@ class Session:
         if relaxation is Relaxation.STRONG:
             found, done = self._searches.best(family, (threat.budgets, threat.sigma))
             return best if found is None else min(best, found), done
-        return best, final and relaxation.is_proven
+        return best, final
 
     def _interrupted(self, problem: Problem, relaxation: Relaxation, started: float) -> Certificate:
         bound, _ = self._best_known(problem, relaxation)
         return with_bound(problem, relaxation, bound, Status.INTERRUPTED, started)
+
+
+class Sessions:
+    """Sessions of many instances within one limit of memory: the least recently used one goes first. Thread-safe."""
+
+    def __init__(self, max_bytes: int = 2 * MAX_BYTES) -> None:
+        self._max_bytes = max_bytes
+        self._lock = threading.Lock()
+        self._sessions: OrderedDict[str, Session] = OrderedDict()
+
+    def of(self, instance: Instance) -> Session:
+        """The session of an instance, shared by instances that are equal in everything that results show.
+
+        Results carry names and provenance, so the digest of what is solved is not enough.
+        """
+        with self._lock:
+            found = self._sessions.pop(instance.full_digest, None) or Session(instance)
+            self._sessions[instance.full_digest] = found
+            while len(self._sessions) > 1 and sum(one.bytes for one in self._sessions.values()) > self._max_bytes:
+                self._sessions.popitem(last=False)
+        return found
 
 
 def certify(
@@ -343,8 +379,9 @@ def certify(
     """Certify how many targets keep their labels under one shared perturbed graph, with a session used once.
 
     The threat model is a `ThreatModel` or plain arguments: `certify(instance, attr_del=10, sigma=5)`, where targets may
-    be named (`targets="test"`). `relaxation` is `tight` (default), `strong`, `paper` or `exact`. `time_limit` is in
-    seconds (default: 10 for strong, 30 for exact, 600 otherwise). For `strong`, `rounds` instead of a time limit makes
+    be named (`targets="test"`). `relaxation` is `tight` (default), `strong` or `paper`; `exact` adds the
+    `integer_claim` of a solver, which is not proven. `time_limit` is in seconds (default: 10 for strong, 30 for exact,
+    600 otherwise). For `strong`, `rounds` instead of a time limit makes
     results reproducible, and `progress` is called with every proven improvement (seconds, bound, attack). Setting
     `cancel`, or interrupting a notebook, stops the solve; bounds proven by then remain valid.
     """
@@ -366,10 +403,14 @@ def certify(
 
 
 def threat_for(instance: Instance, threat: ThreatModel | None, budgets: Budgets) -> ThreatModel:
-    """The given threat model, or one from plain arguments, where targets may be named."""
-    named = budgets.get("targets")
-    if isinstance(named, str):
-        budgets = {**budgets, "targets": instance.select_targets(named)}
+    """The given threat model, or one from plain arguments, where targets may be named, and nodes given as masks."""
+    targets, protected, n_nodes = budgets.get("targets"), budgets.get("protected"), instance.graph.n_nodes
+    if isinstance(targets, str):
+        budgets = {**budgets, "targets": instance.select_targets(targets)}
+    elif targets is not None:
+        budgets = {**budgets, "targets": node_numbers(targets, n_nodes, "targets")}
+    if protected is not None:
+        budgets = {**budgets, "protected": node_numbers(protected, n_nodes, "protected nodes")}
     return read_threat(threat, budgets).bound_to(instance.scale)
 
 
@@ -379,9 +420,5 @@ def as_session(source: Instance | Session) -> Session:
 
 def _with_proof(certificate: Certificate, proof: dict[str, Any]) -> Certificate:
     """Attach a proof, and set the claimed bound to the one it proves."""
-    if certificate.relaxation == Relaxation.EXACT:
-        return replace(certificate, proof=proof, verified_certified=proof["certified"])
-    count = proof["certified"]
-    return replace(
-        certificate, proof=proof, certified=count, verified_certified=count, bound=Fraction(*proof["bound"])
-    )  # fmt: skip
+    bound = Fraction(*proof["bound"])
+    return replace(certificate, unchecked_proof=proof, certified=proof["certified"], bound=bound)

@@ -3,22 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, TypedDict
+from typing import Any
 
 from certcore.common.errors import InputError
 from certcore.common.reading import whole_number
 from certcore.program.relaxation import Relaxation
-
-
-class SolveArguments(TypedDict, total=False):
-    """Solver options as arguments of a call, see `SolveOptions.read`."""
-
-    relaxation: str
-    time_limit: float | None
-    rounds: int | None
-
-
-SOLVE_DEFAULTS: dict[str, Any] = {"relaxation": "tight", "time_limit": None, "rounds": None}
 
 
 @dataclass(frozen=True)
@@ -31,9 +20,20 @@ class SolveOptions:
 
     @classmethod
     def read(
-        cls, relaxation: str = "tight", time_limit: float | None = None, rounds: int | None = None
+        cls,
+        relaxation: str = "tight",
+        time_limit: float | None = None,
+        rounds: int | None = None,
+        *,
+        claims: bool = False,
     ) -> SolveOptions:
+        """Check the options; only who `claims` may ask for the integer program, which proves no count."""
         form = Relaxation.parse(relaxation, "the relaxation")
+        if form is Relaxation.EXACT and not claims:
+            raise InputError(
+                "the relaxation 'exact' gives the claim of a solver for one question, and no count that is proven; "
+                "ask certify for it, and use tight, strong or paper here"
+            )
         if rounds is not None:
             if form is not Relaxation.STRONG:
                 raise InputError(
@@ -43,11 +43,6 @@ class SolveOptions:
                 raise InputError("both rounds and a time limit are given; rounds are there to do without a clock")
             whole_number(rounds, "the number of rounds", 1, 100_000)
         return cls(form, form.seconds(time_limit), rounds)
-
-    @classmethod
-    def take(cls, options: dict[str, Any]) -> SolveOptions:
-        """Read the options from call arguments, and remove them there."""
-        return cls.read(**{name: options.pop(name) for name in SolveArguments.__annotations__ if name in options})
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from certcore.result.assemble import program_size, result_facts, with_bound
 from certcore.result.attack import find_attack
 from certcore.result.certificate import Certificate
 from certcore.solve.distance import coordinates
-from certcore.solve.solver import covers
+from certcore.solve.solver import BYTES_PER_ENTRY, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress, Seeds, StrongSearch
 from certcore.sweep.family import ThreatFamily
@@ -33,9 +33,10 @@ from certcore.verify.duals import plain_duals
 from certcore.verify.proof import make_proof
 from certcore.verify.strong import StrongDuals, strong_bound
 
-#: MAX_SEARCHES: maximum number of stored searches that can be continued.
-#: MAX_RESULTS: maximum number of stored results of other searches.
-MAX_SEARCHES, MAX_RESULTS = 8, 512
+#: Maximum number of stored searches that can be continued.
+MAX_SEARCHES = 8
+#: Maximum number of stored results of other searches.
+MAX_RESULTS = 512
 #: Seconds for the greedy attack at the start of a search.
 GREEDY = 0.5
 
@@ -101,7 +102,8 @@ class Searches:
         for step in search.run(time_limit=left, rounds=more, cancel=cancel):
             if search.rounds == 0 and not entry.greedy:
                 entry.greedy = True
-                greedy = find_attack(search.problem, search.structure, search.x, GREEDY if rounds is None else 1e6)
+                seconds = GREEDY if rounds is None else 1e6
+                greedy = find_attack(search.problem, search.structure, search.x, seconds, cancel)
                 entry.annealer.offer(greedy)
                 step = search.progress
             entry.known, entry.by, entry.attack = step.bound, search.by, entry.annealer.best
@@ -110,6 +112,12 @@ class Searches:
         entry.finished = search.status is Status.OPTIMAL
 
     # Memory.
+
+    @property
+    def bytes(self) -> int:
+        """An estimate of the memory of the searches that can be continued."""
+        searches = [search for entry in self._all() if (search := entry.search) is not None]
+        return sum(BYTES_PER_ENTRY * search.structure.matrix.nnz for search in searches)
 
     def _entry(self, problem: Problem, family: ThreatFamily, rounds: int | None) -> _KeptSearch:
         point: BudgetPoint = (problem.threat.budgets, problem.threat.sigma)
@@ -195,7 +203,7 @@ def _certificate(
         with_bound(problem, Relaxation.STRONG, bound, search.status, started),
         attack=entry.annealer.best,
         fractional=None if search.x is None else fractional(problem, search.structure, search.x),
-        proof=make_proof(problem, Relaxation.STRONG, bound, by.y, by.cuts, by) if proof else None,
+        unchecked_proof=make_proof(problem, Relaxation.STRONG, bound, by.y, by.cuts, by) if proof else None,
         size=program_size(problem, search.structure),
         facts=result_facts(problem.instance),
         solves=search.solver.solves + search.rounds,

@@ -18,7 +18,8 @@ from torch.nn import functional
 
 from certcore.base.ballots import UNIT, whole_ballots
 from certcore.data.dataset import Dataset
-from certcore.data.split import TEST, TRAIN, VALIDATION, make_split
+from certcore.data.split import make_split
+from certcore.domain.split import TEST, TRAIN, VALIDATION
 from certcore.votes.threads import one_thread
 
 HIDDEN, DROPOUT, RATE, EPOCHS, PATIENCE = 64, 0.5, 1e-2, 200, 50
@@ -35,11 +36,12 @@ PLAIN, DISTILLED, WHOLE = "MLP without edges", "MLP distilled from a GNN", "GNN,
 
 @dataclass(frozen=True, eq=False)
 class Decoupled:
-    """The ballots of `decoupled`, its split, and facts about its training."""
+    """The ballots of `decoupled`, its split, facts about its training, and the perceptron itself."""
 
     ballots: np.ndarray
     split: np.ndarray
     facts: dict[str, Any]
+    network: nn.Module
 
 
 def train_decoupled(dataset: Dataset, *, split: int, seed: int | None, epochs: int | None) -> Decoupled:
@@ -49,8 +51,8 @@ def train_decoupled(dataset: Dataset, *, split: int, seed: int | None, epochs: i
     run = _TrainingRun(dataset, parts, seed, epochs)
     with one_thread(), torch.random.fork_rng():
         torch.manual_seed(seed)
-        scores = run.scores(run.fit(_Perceptron(*run.size), None), None)
-    ballots = whole_ballots(scores)
+        network = run.fit(_Perceptron(*run.size), None)
+        ballots = whole_ballots(run.scores(network, None))
     known = parts == TRAIN
     ballots[known] = UNIT * np.eye(dataset.n_classes, dtype=np.int64)[dataset.labels[known]]
     settings = {
@@ -64,7 +66,7 @@ def train_decoupled(dataset: Dataset, *, split: int, seed: int | None, epochs: i
         "ballots": "softmax, without a temperature; training nodes show their label",
         "chosen": "fixed beforehand; the weight decay on validation attributes",
     }
-    return Decoupled(ballots, parts, {"seed": seed, "settings": settings})
+    return Decoupled(ballots, parts, {"seed": seed, "settings": settings}, network)
 
 
 def train_controls(dataset: Dataset, parts: np.ndarray, seed: int, *, epochs: int | None) -> dict[str, float]:

@@ -20,9 +20,10 @@ from torch.nn import functional
 
 from certcore.common.errors import InputError
 from certcore.data.dataset import Dataset
-from certcore.data.split import TRAIN, make_split
+from certcore.data.split import make_split
 from certcore.domain.graph import Graph
 from certcore.domain.perturbations import no_flips
+from certcore.domain.split import TRAIN
 from certcore.models.base import Edges
 from certcore.models.gcn import GCN
 from certcore.training.result import Trained

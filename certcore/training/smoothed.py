@@ -12,9 +12,10 @@ from torch.nn import functional
 
 from certcore.common.errors import InputError
 from certcore.data.dataset import Dataset
-from certcore.data.split import PER_CLASS, TEST, TRAIN, VALIDATION, make_split
+from certcore.data.split import PER_CLASS, make_split
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
+from certcore.domain.split import TEST, TRAIN, VALIDATION
 from certcore.models.base import Edges, NodeClassifier, sparse_product
 from certcore.models.registry import model_class
 from certcore.training.result import Trained

@@ -25,7 +25,7 @@ from certcore.domain.perturbations import ADJ_ADD, INJECT
 from certcore.program.ballots import BallotsStructure
 from certcore.program.cuts import Cuts, Rows
 from certcore.program.program import Program
-from certcore.program.structure import Structure, affordable
+from certcore.program.structure import Structure
 from certcore.verify.bound import SCALE
 
 #: Sums below this, estimated in floating point, do not overflow 64 bits.
@@ -129,7 +129,7 @@ class IntegerDuals:
         y = self.repaired(program)
         change = y - self.y
         reduced_costs = self.reduced_costs.copy()
-        reduced_costs[s.columns.flips] -= change[s.global_row[s.flips.kind]] * s.flips.cost
+        reduced_costs[s.columns.flips] -= change[s.global_row[s.flips.kind]]
         if s.has_sigma:
             reduced_costs[s.columns.attackers] -= change[s.rows["sigma"]]
         choose = change[s.rows["choose"]]
@@ -181,7 +181,7 @@ class IntegerDuals:
     def _positive(self, k: int, amounts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         flips = self.structure.flips
         mine = self.positive_flips[flips.kind[self.positive_flips] == k]
-        upper = np.minimum(flips.cap[mine], affordable(amounts, flips.kind[mine], flips.cost[mine]))
+        upper = np.minimum(flips.cap[mine], amounts[flips.kind[mine]])
         return mine[upper > 0], upper[upper > 0]
 
     def _flips_separately(self, k: int, amounts: np.ndarray) -> int:
@@ -193,7 +193,7 @@ class IntegerDuals:
         flips, _ = self._positive(k, amounts)
         if not len(flips):
             return 0, False
-        lift = int((-(-self.reduced_costs[flips] // self.structure.flips.cost[flips])).max())
+        lift = int(self.reduced_costs[flips].max())
         most = int(amounts[k]) * int(self.structure.units[k])
         return lift, lift * most < self._flips_separately(k, amounts)
 
@@ -291,7 +291,7 @@ def spread_duals(program: Program) -> IntegerDuals | None:
         np.maximum.at(y, s.rows["rewriting"].start + block.row, worth[block.col])
         rewritten[block.col] = True
     for k in s.types:
-        mine = np.sort((worth // s.flips.cost)[(s.flips.kind == k) & ~rewritten])[::-1]
+        mine = np.sort(worth[(s.flips.kind == k) & ~rewritten])[::-1]
         several = k in (ADJ_ADD, INJECT)  # one site may take the whole budget
         place = 0 if several else int(program.amounts[k])
         y[s.global_row[k]] = mine[place] if place < len(mine) else 0

@@ -14,8 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from certcore import __version__
 from certcore.base.gaussian import GaussianBase
-from certcore.common.errors import InputError
+from certcore.common.errors import InputError, SoundnessError
 from certcore.common.reading import read_json, whole_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.threat import ThreatModel
@@ -108,7 +109,7 @@ def make_proof(
     proof: dict[str, Any] = {
         "format": _format(problem, None if strong is None else strong.tags),
         "instance_digest": problem.instance.digest,
-        "threat": problem.threat.to_json(),
+        "threat": _threat_in_proof(problem),
         "targets": len(problem.targets),
         "target_nodes": None if own is None else np.asarray(own).tolist(),
         "base_rule": str(problem.instance.base_rule),
@@ -122,6 +123,12 @@ def make_proof(
         proof["needs"] = base.stated(problem.targets, problem.threat.adj_del)
     proof["digest"] = digest_of(proof)
     return proof
+
+
+def _threat_in_proof(problem: Problem) -> dict[str, Any]:
+    """The threat model in its canonical form, without local budgets that mean nothing for the base certificate."""
+    strange = {"local_inject": problem.by_ballots, "local_attr_l2": isinstance(problem.instance.base, GaussianBase)}
+    return problem.threat.replace(**{name: None for name, known in strange.items() if not known}).to_json()
 
 
 def _format(problem: Problem, tags: Sequence[Tag] | None) -> str:
@@ -218,7 +225,7 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
         return Verdict(
             False, str(InputError(f"the claim cannot be rebuilt from the instance: {error}")), check="program"
         )
-    if threat.to_json() != proof["threat"]:
+    if _threat_in_proof(problem) != proof["threat"]:
         return Verdict(False, "the threat model is not written in its canonical form", check="threat")
     if type(proof["targets"]) is not int or proof["targets"] != len(problem.targets):
         return Verdict(
@@ -237,6 +244,18 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
             False, f"the bound certifies {count} targets, the proof claims another number", check="certified"
         )
     return Verdict(True, "accepted", count, len(problem.targets), bound)
+
+
+def require_accepted(proof: dict[str, Any], instance: Instance) -> None:
+    """Raise an error unless a proof that this program made is accepted, so that no other one is handed out."""
+    verdict = verify_proof(proof, instance)
+    if not verdict.accepted:
+        raise SoundnessError(
+            f"internal error: the proof of {proof['certified']} of {proof['targets']} targets is rejected by the "
+            f"verifier ({verdict.reason}). It was not written: do not use this count. Please send us this message and "
+            f"the instance file: certcore {__version__}, instance {instance.digest}, {proof['relaxation']}, against "
+            f"{json.dumps(proof['threat'])[:400]}"
+        )
 
 
 def _recompute(problem: Problem, format_: Any, relaxation: Any, duals: Any) -> Fraction:

@@ -25,12 +25,14 @@ from certcore.votes.threads import one_thread
 
 #: Number of samples that are compared one by one with the fused kernel.
 _SAMPLES = 4
+#: Largest number of samples of one batch that are compared one by one.
+_MOST = 64
 _CLEAN = Noise(("0",) * len(FLIPS))  # type: ignore[arg-type]
 
 
 def alone(voter: ModuleVoter) -> ModuleVoter:
     """The reference: the model itself on one dense sample at a time."""
-    return replace(voter, batch=1, split=False)
+    return replace(voter, batch=1, split=False, sparse=False)
 
 
 def module_agrees(voter: ModuleVoter) -> bool:
@@ -38,13 +40,14 @@ def module_agrees(voter: ModuleVoter) -> bool:
     plain = alone(voter)
     with torch.no_grad(), one_thread():
         try:
-            for noise in (voter.noise, _CLEAN):
-                ours = replace(voter, noise=noise).scores(SELECTION, 0)
-                single = replace(plain, noise=noise)
-                count = voter.batch if noise is voter.noise else 1
-                own = torch.cat([single.scores(SELECTION, number) for number in range(count)])
-                if not same_scores(ours[: len(own)], own):
-                    return False
+            for noise, samples in ((voter.noise, _SAMPLES), (_CLEAN, 1)):
+                mine, single = replace(voter, noise=noise), replace(plain, noise=noise)
+                for first in range(0, samples, voter.batch):
+                    ours = mine.scores(SELECTION, first)
+                    count = min(voter.batch, _MOST) if samples > 1 else 1
+                    own = torch.cat([single.scores(SELECTION, first + number) for number in range(count)])
+                    if not same_scores(ours[: len(own)], own):
+                        return False
         except InputError:  # shapes with one row per node or edge may work for single samples only
             replace(plain, noise=voter.noise).scores(SELECTION, 0)  # raises the model's own error, if any
             return False

@@ -58,9 +58,11 @@ class Attention(nn.Module):
             if self.loops:
                 own = sender == receiver
                 sender, receiver = sender[~own], receiver[~own]
-            order = np.argsort(receiver, kind="stable")
+            if (receiver[1:] < receiver[:-1]).any():
+                order = np.argsort(receiver, kind="stable")
+                sender = sender[order]
             indptr = np.concatenate([[0], np.cumsum(np.bincount(receiver, minlength=n))])
-            self._sorted = edge_index, n, indptr, np.ascontiguousarray(sender[order])
+            self._sorted = edge_index, n, indptr, np.ascontiguousarray(sender)
         return self._sorted[2], self._sorted[3]
 
 

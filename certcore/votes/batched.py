@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,9 +37,6 @@ class TorchVoter:
     model: str
     options: dict[str, Any]
     weights: dict[str, np.ndarray]
-
-    #: Its data cannot change, so a worker may keep it for later tasks.
-    frozen: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         weights = {key: np.array(value, order="C") for key, value in self.weights.items()}

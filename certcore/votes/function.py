@@ -13,7 +13,7 @@ from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.votes.fused import voter_digest
-from certcore.votes.identity import code_digest
+from certcore.votes.identity import SAMPLES, require_key
 from certcore.votes.purposes import SELECTION
 from certcore.votes.sampler import Sampler
 
@@ -25,9 +25,9 @@ class FunctionVoter:
     """`function(attributes, adjacency)` returns one label per node; both arguments are sparse 0/1 matrices.
 
     With one job and without a checkpoint any function is accepted. Checkpoints, other processes and clusters need a
-    `key`: a name of the model that must change whenever the model changes. The output on the first sample is part of
-    the digest as well, which detects most changes under the same key, but not all. With several processes the function
-    must be importable, that is, defined at the top level of a module.
+    `key`: a name of the model that must change whenever the model changes. The labels of the first 64 samples are part
+    of the digest as well, which detects most changes under the same key, but not all. With several processes the
+    function must be importable, that is, defined at the top level of a module.
     """
 
     graph: Graph
@@ -43,16 +43,10 @@ class FunctionVoter:
 
     @property
     def digest(self) -> str:
-        """Digest of the key, the function's own code, and its output on the first sample."""
-        if not isinstance(self.key, str) or not self.key:
-            raise InputError(
-                "a function has no certain identity, so it is not certain whose votes a checkpoint or another process "
-                "would hold; give it a name of its own with key=… (another one whenever it changes), or count with "
-                "jobs=1 and without a checkpoint"
-            )
-        who = f"{self.key!r}|{code_digest(self.function).hex()}|{self.n_classes}"
-        who += f"|{self.noise.theta}{self.noise.moved}|{self.seed}"
-        return voter_digest(f"function-2|{who}", self.graph, (self.count(SELECTION, 0, 1),))
+        """Digest of the key, and of the labels of the first samples."""
+        who = f"{require_key(self.key)!r}|{self.n_classes}|{self.noise.theta}{self.noise.moved}|{self.seed}"
+        labels = tuple(self.count(SELECTION, number, 1) for number in range(SAMPLES))
+        return voter_digest(f"function-3|{who}", self.graph, labels)
 
     @cached_property
     def _sampler(self) -> Sampler:

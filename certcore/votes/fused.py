@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 import numpy as np
 
@@ -50,9 +49,6 @@ class FusedVoter:
                 f"the model's weights have the shapes {self.weights1.shape} and {self.weights2.shape}; expected "
                 f"{expected[0]} and {expected[1]} for this graph: was it trained on another dataset?"
             )
-
-    #: Its data cannot change, so a worker may keep it for later tasks.
-    frozen: ClassVar[bool] = True
 
     @property
     def n_nodes(self) -> int:

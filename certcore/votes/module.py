@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,22 +19,26 @@ from certcore.models.base import Edges
 from certcore.models.called import Called, not_running
 from certcore.votes.first_map import FirstMap, first_map
 from certcore.votes.fused import pad_weights, voter_digest
-from certcore.votes.identity import identity
+from certcore.votes.identity import SAMPLES, digest_of, parts_of, tensor_bytes
 from certcore.votes.purposes import SELECTION
 from certcore.votes.sampler import Sampler
+from certcore.votes.sparse import SparseTable
 from certcore.votes.split import Split, split_first
 from certcore.votes.threads import one_thread
 
 #: Largest number of bytes of attributes, or of the first maps' output, per batch.
 _BATCH_BYTES = 8 * 2**20
 _MOST = 8
+#: On another device: the largest number of samples in a batch, the assumed number of hidden units of a message, and
+#: the assumed number of free bytes where torch does not tell.
+_MOST_ON_DEVICE, _UNITS, _FREE = 1024, 256, 2**30
 
 
 @dataclass(frozen=True, eq=False)
 class ModuleVoter:
     """A network on one graph. `split` runs the first linear maps on sparse attributes; see `certcore.votes.split`.
 
-    `identity` identifies the network. With a `key`, its output on the first samples is included too.
+    Functions need a `key` to be identified, see `certcore.votes.identity`.
     """
 
     graph: Graph
@@ -43,13 +48,14 @@ class ModuleVoter:
     n_classes: int
     batch: int = 1
     split: bool = False
-    device: str = "cpu"
+    sparse: bool = False
+    """Whether attributes are multiplied by weights without being stored; see `certcore.votes.sparse`."""
     fresh: bool = False
     """Whether each batch uses a new copy, because the network stores values between calls."""
     behind: bool = False
     """Whether Gaussian noise is drawn behind the first linear maps; see `certcore.votes.first_map`."""
     key: str | None = None
-    """The user's name for a network that cannot be identified by its contents."""
+    """The user's name for a function."""
 
     @property
     def n_nodes(self) -> int:
@@ -57,12 +63,21 @@ class ModuleVoter:
 
     @property
     def digest(self) -> str:
-        """Digest of the network in its present state, and of everything that affects rounding."""
-        who = f"{identity(self.module, self.key)}|{self.batch}|{self.split}|{self.device}"
-        who += f"{'|fresh' if self.fresh else ''}{'|behind' if self.behind else ''}|{self.n_classes}"
-        who += f"|{self.noise.theta}{self.noise.moved}|{self.seed}"
-        first = () if self.key is None else (self.count(SELECTION, 0, self.batch),)
-        return voter_digest(f"module|{who}", self.graph, first)
+        """Digest of the network, of its scores for the first samples, and of everything that affects rounding."""
+        return digest_of(self._identity())
+
+    def _identity(self) -> Iterator[bytes]:
+        yield from parts_of(self.module, self.key)
+        who = f"{self.batch}|{self.split}|{self.sparse}|{self.fresh}|{self.behind}|{self.n_classes}|{self.seed}"
+        yield f"{who}|{self.module.place}|{self.noise.theta}{self.noise.moved}".encode()
+        yield voter_digest("module-2", self.graph, ()).encode()
+        for answer in self.answers(SAMPLES):
+            yield from tensor_bytes(answer)
+
+    def answers(self, samples: int) -> list[Tensor]:
+        """Scores for the batches that hold the first samples."""
+        with torch.no_grad(), one_thread():
+            return [self.scores(SELECTION, first) for first in range(0, samples, self.batch)]
 
     def __getstate__(self) -> dict[str, Any]:
         """Derived data such as traced calls are not pickled."""
@@ -84,7 +99,7 @@ class ModuleVoter:
     def _split(self) -> Split | None:
         if not self.split:
             return None
-        return split_first(self.module, *clean_input(self.graph))
+        return split_first(self.module, *clean_input(self.graph, self.module))
 
     @cached_property
     def _weights(self) -> np.ndarray:
@@ -93,42 +108,85 @@ class ModuleVoter:
 
     @cached_property
     def _clean_edges(self) -> Tensor:
-        return Edges.of(self.graph, self.batch).index.to(self.device)
+        rows = np.repeat(np.arange(self.n_nodes), np.diff(self.graph.adj_indptr))
+        return self._index([(rows, self.graph.adj_indices)] * self.batch)
 
     @cached_property
     def _clean_x(self) -> Tensor:
         """The input of one sample if attributes are not smoothed."""
-        return self._inputs(0, 0, 1)
+        return self._first_maps(0, 0, 1) if self._split is not None else self._table(0, 0, 1)
+
+    @cached_property
+    def _products(self) -> list[tuple[Tensor, Tensor]]:
+        """Weights that were multiplied by the clean attributes, and what came out."""
+        return []
 
     def _inputs(self, kind: int, first: int, count: int) -> Tensor:
         """Attributes, or the first maps' output, of `count` samples, concatenated."""
-        if self._split is not None:
-            summed = self._sampler.summed_rows(self.seed, kind, first, count, self._weights)
-            rows = summed.transpose(0, 2, 1, 3).reshape(count * self.n_nodes, -1)
-            return torch.from_numpy(np.ascontiguousarray(rows[:, : self._split.width]))
-        table = np.zeros((count * self.n_nodes, self.graph.n_attrs), dtype=np.float32)
-        if self.noise.attr_std is not None:
-            for number, part in enumerate(table.reshape(count, self.n_nodes, -1)):
-                part[:] = self._sampler.moved(self.seed, kind, first + number)
-            return torch.from_numpy(table).to(self.device)
+        if self.sparse:
+            return SparseTable(
+                (count * self.n_nodes, self.graph.n_attrs),
+                lambda weights: self._times(kind, first, count, weights),
+                lambda: self._table(kind, first, count),
+            )
+        if not self.noise.attributes:
+            return self._clean_x.repeat(count, 1)
+        return self._table(kind, first, count) if self._split is None else self._first_maps(kind, first, count)
+
+    def _first_maps(self, kind: int, first: int, count: int) -> Tensor:
+        assert self._split is not None
+        return self._summed(kind, first, count, self._weights)[:, : self._split.width].contiguous()
+
+    def _summed(self, kind: int, first: int, count: int, weights: np.ndarray) -> Tensor:
+        """Attributes times padded weights, one row per node and sample."""
+        summed = self._sampler.summed_rows(self.seed, kind, first, count, weights)
+        return torch.from_numpy(summed.transpose(0, 2, 1, 3).reshape(count * self.n_nodes, -1))
+
+    def _times(self, kind: int, first: int, count: int, weights: Tensor) -> Tensor:
+        """Attributes times weights (attributes × units) without the attributes."""
+        width = weights.shape[1]
+        if self.noise.attributes:
+            return self._summed(kind, first, count, pad_weights(weights.detach().numpy()))[:, :width].contiguous()
+        for known, product in self._products:
+            if known.shape == weights.shape and torch.equal(known, weights):
+                return product.repeat(count, 1)
+        product = self._summed(0, 0, 1, pad_weights(weights.detach().numpy()))[:, :width].contiguous()
+        self._products[:] = [*self._products[-3:], (weights.clone(), product)]
+        return product.repeat(count, 1)
+
+    def _table(self, kind: int, first: int, count: int) -> Tensor:
+        """Attributes as the model takes them, written where it is."""
+        place, shape = self.module.place, (count * self.n_nodes, self.graph.n_attrs)
+        table = torch.zeros(shape, dtype=self.module.dtype, device=place)
         for number in range(count):
+            part = table[number * self.n_nodes : (number + 1) * self.n_nodes]
+            if self.noise.attr_std is not None:
+                part.copy_(torch.from_numpy(self._sampler.moved(self.seed, kind, first + number)))
+                continue
             indptr, indices = self._sampler.attributes(self.seed, kind, first + number)
-            values = 1 if self.graph.attr_values is None else self.graph.attr_values
-            table[number * self.n_nodes + np.repeat(np.arange(self.n_nodes), np.diff(indptr)), indices] = values
-        return torch.from_numpy(table).to(self.device)
+            rows = torch.from_numpy(np.repeat(np.arange(self.n_nodes), np.diff(indptr))).to(place)
+            columns = torch.from_numpy(indices).to(place)
+            ones = np.ones(len(indices)) if self.graph.attr_values is None else self.graph.attr_values
+            part[rows, columns] = torch.tensor(ones, dtype=table.dtype, device=place)
+        return table
 
     def _edges(self, kind: int, first: int) -> Tensor:
         if not self.noise.adjacency:
             return self._clean_edges
-        draws = [_in_order(*self._sampler.edges(self.seed, kind, first + number)) for number in range(self.batch)]
-        return Edges.stack(self.n_nodes, draws).index.to(self.device)
+        samples = (self._sampler.edges(self.seed, kind, first + number) for number in range(self.batch))
+        draws = [_in_order(*pairs, self.n_nodes) for pairs in samples]
+        return self._index(draws)
+
+    def _index(self, draws: list[tuple[np.ndarray, np.ndarray]]) -> Tensor:
+        """The edge_index of several copies of the graph from their (receivers, senders), where the model is."""
+        pairs = [
+            np.stack([sender, receiver]) + number * self.n_nodes for number, (receiver, sender) in enumerate(draws)
+        ]
+        return torch.from_numpy(np.concatenate(pairs, axis=1, dtype=np.int64)).to(self.module.place)
 
     def scores(self, kind: int, first: int) -> Tensor:
         """Scores (batch · nodes, classes) of the batch that begins with sample `first`."""
-        if self.noise.attributes:
-            inputs = self._inputs(kind, first, self.batch)
-        else:
-            inputs = self._clean_x.repeat(self.batch, 1)
+        inputs = self._inputs(kind, first, self.batch)
         edges = self._edges(kind, first)
         try:
             if self._split is not None:
@@ -162,17 +220,30 @@ class ModuleVoter:
         return votes
 
 
-def _in_order(receiver: np.ndarray, sender: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _in_order(receiver: np.ndarray, sender: np.ndarray, n_nodes: int) -> tuple[np.ndarray, np.ndarray]:
     """Edges in an order that depends on the edge set only: networks may depend on it (LSTM aggregation)."""
-    order = np.lexsort((sender, receiver))
-    return receiver[order], sender[order]
+    keys = np.sort(receiver.astype(np.int64) * n_nodes + sender)
+    receiver = keys // n_nodes
+    return receiver, keys - receiver * n_nodes
 
 
-def clean_input(graph: Graph) -> tuple[Tensor, Tensor]:
-    """The clean graph as `x` and `edge_index`."""
-    return torch.from_numpy(graph.attributes.toarray().astype(np.float32)), Edges.of(graph).index
+def clean_input(graph: Graph, called: Called | None = None) -> tuple[Tensor, Tensor]:
+    """The clean graph as `x` and `edge_index`, where and in which precision the model takes them."""
+    x, index = torch.from_numpy(graph.attributes.toarray().astype(np.float32)), Edges.of(graph).index
+    return (x, index) if called is None else (x.to(called.place, called.dtype), index.to(called.place))
 
 
-def fitting_batch(n_nodes: int, width: int) -> int:
-    """The number of samples that fit into one batch."""
-    return max(1, min(_MOST, _BATCH_BYTES // max(1, n_nodes * width * 4)))
+def fitting_batch(graph: Graph, width: int, called: Called) -> int:
+    """The number of samples in one batch: on the CPU what its caches hold, on a device a quarter of its free memory."""
+    cells = max(1, graph.n_nodes * width)
+    if called.place.type == "cpu":
+        return max(1, min(_MOST, _BATCH_BYTES // (4 * cells)))
+    free = _free_bytes(called.place)
+    messages = (graph.n_nodes + 2 * graph.n_edges) * _UNITS
+    return max(1, min(_MOST_ON_DEVICE, free // (4 * called.dtype.itemsize * (cells + messages))))
+
+
+def _free_bytes(device: torch.device) -> int:
+    """Free memory of a device, as far as its part of torch tells."""
+    asked = getattr(getattr(torch, device.type, None), "mem_get_info", None)
+    return int(asked(device)[0]) if asked is not None else _FREE

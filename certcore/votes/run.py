@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pickle
+import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -96,14 +99,15 @@ def collect_votes(
     selection = whole_number(selection, "the number of selection samples", 1, MAX_TRIALS)
     estimation = whole_number(estimation, "the number of estimation samples", 1, MAX_TRIALS)
     elsewhere = scheduler is not None or (default_jobs() if jobs is None else jobs) > 1
+    if elsewhere and scheduler is None:
+        _require_guarded_script()
+        _require_picklable(voter)
     # Votes that are counted in this process and not stored cannot be mixed with those of another model.
     digest = voter.digest if checkpoint or elsewhere else ""
     state = _Tally.load(checkpoint, finished, voter, digest) if checkpoint else _Tally.empty(voter)
     state = state.planned_for(selection, estimation, voter, fresh, first, checkpoint)
     left = [(kind, first, stop) for kind in (SELECTION, ESTIMATION) for first, stop in state.missing(kind)]
     if left:
-        if elsewhere and scheduler is None:
-            _require_picklable(voter)
         count = partial(_count, voter, digest) if elsewhere else voter.count
         with (
             open_executor(jobs, scheduler) as (executor, workers),
@@ -124,15 +128,17 @@ def _kept_up_to_date(
 ) -> Iterator[Callable[[], None]]:
     """Callback after each chunk; the file is also written at the end and after an interruption."""
     bar = ProgressBar("votes", state.size, start=state.count()) if progress else None
-    saved = time.monotonic()
+    saved, every = time.monotonic(), SAVE_EVERY
 
     def step() -> None:
-        nonlocal saved
+        nonlocal saved, every
         if bar:
             bar.update(state.count())
-        if checkpoint and time.monotonic() - saved > SAVE_EVERY:
+        if checkpoint and time.monotonic() - saved > every:
+            begun = time.monotonic()
             state.save(checkpoint, voter, digest)
             saved = time.monotonic()
+            every = max(SAVE_EVERY, 4 * (saved - begun))  # the model is identified again whenever votes are saved
 
     try:
         yield step
@@ -149,6 +155,20 @@ def _tasks(left: list[tuple[int, int, int]], chunk: int) -> Iterator[tuple[int, 
             yield kind, start, min(chunk, stop - start)
 
 
+def _require_guarded_script() -> None:
+    """Refuse a script that would start itself again in every process, before it does."""
+    main = sys.modules["__main__"]
+    path = getattr(main, "__file__", None)
+    if path is None or getattr(main, "__spec__", None) is not None or not str(path).endswith(".py"):
+        return
+    with contextlib.suppress(OSError):
+        if "__name__" not in Path(path).read_text(encoding="utf-8", errors="replace"):
+            raise InputError(
+                f"jobs=… starts processes that import {Path(path).name} again, and they would start others: put what "
+                'it does below `if __name__ == "__main__":`, or count with jobs=1'
+            )
+
+
 def _require_picklable(voter: Voter) -> None:
     try:
         pickle.dumps(voter)
@@ -159,37 +179,45 @@ def _require_picklable(voter: Voter) -> None:
         ) from error
 
 
+_LEAVE_ALONE = "leave it alone while it votes, and set it to evaluation mode"
+
+
 def _require_unchanged(voter: Voter, digest: str) -> None:
     if voter.digest != digest:
         raise InputError(
             "the model changed while its votes were counted (weights, a global, or something it writes itself), so "
-            "they are not the votes of one model and were not kept; leave it alone while it votes, and set it to "
-            "evaluation mode"
+            "they are not the votes of one model and were not kept; " + _LEAVE_ALONE
         )
 
 
-#: The last voter of this worker by its digest, with its cached tables.
-_kept: dict[str, Voter] = {}
+class _Held(threading.local):
+    """The last voter of a worker's thread, with its cached tables, and its votes for the first sample."""
+
+    digest = ""
+    voter: Voter
+    answer: np.ndarray
+
+
+_held = _Held()
 
 
 def _count(voter: Voter, digest: str, kind: int, first: int, count: int) -> np.ndarray:
     """One task on a worker: votes of the voter with exactly this digest.
 
-    Functions are pickled by name, and the worker's function of that name may be an older version.
+    Functions and classes are pickled by name, and the worker's code of that name may be older, or change.
     """
-    held = _kept.get(digest)
-    if held is None:
-        held = voter
+    if _held.digest != digest:
         if voter.digest != digest:
             raise InputError(
                 "a worker has another model under the same name than this process (edited, trained or changed since "
-                "its module was imported); start the workers again, give the function its weights with "
-                "functools.partial, or count with jobs=1"
+                "its module was imported), or another kind of processor, which rounds otherwise; start the workers "
+                "again, give a function its weights with functools.partial, or count with jobs=1"
             )
-        if getattr(voter, "frozen", False):
-            _kept.clear()
-            _kept[digest] = voter
-    return held.count(kind, first, count)
+        _held.digest, _held.voter, _held.answer = digest, voter, voter.count(SELECTION, 0, 1)
+    if not np.array_equal(_held.voter.count(SELECTION, 0, 1), _held.answer):
+        _held.digest = ""
+        raise InputError("the model on a worker says something else about the same graph than before; " + _LEAVE_ALONE)
+    return _held.voter.count(kind, first, count)
 
 
 def _chunk_size(voter: Voter, samples: int, workers: int) -> int:

@@ -1,6 +1,6 @@
 // The answer: a sentence with its number, and the bar of all labels asked about, of which each part is a button.
 
-const PART_NAMES = ["each", "together", "solver", "open", "lost", "none", "changed", "wrong"];
+const PART_NAMES = ["each", "together", "open", "lost", "none", "changed", "wrong"];
 // A share in per cent, never rounded up.
 const shareDown = (part, whole) => `${(Math.floor((1000 * part) / Math.max(1, whole)) / 10).toFixed(1)} %`;
 // The most that may be left, never rounded down.

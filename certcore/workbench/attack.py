@@ -48,7 +48,7 @@ def data(
     allocation = result.fractional if relaxed else result.attack
     assert allocation is not None
     controlled = np.flatnonzero(allocation.attackers > NOTHING) if result.threat.sigma is not None else np.zeros(0, int)
-    most = result.targets - result.verified_certified
+    most = result.targets - result.certified
     said = messages.attack_words(found, lambda node: name_in_sentence(instance, node), most, relaxed=relaxed)
     sent: dict[str, Any] = {
         "title": title,

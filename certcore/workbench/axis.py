@@ -10,7 +10,7 @@ from certcore.instance.instance import Instance
 from certcore.sweep.ranges import stops
 
 #: Parameters that can vary along an axis: every budget, also one that is not set, and σ.
-AXES = {name: LABELS[name] for name in TYPES} | {"sigma": "controlled nodes"}
+AXES = {name: LABELS[name] for name in TYPES} | {"sigma": "attacked nodes"}
 #: The most frames of an animation: more would take too long to compute.
 MOST_FRAMES = 31
 

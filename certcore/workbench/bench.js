@@ -4,7 +4,7 @@
 // Sound while dragging: the number is that of this very budget or of the next larger solved one, the attack that of the
 // last smaller one. What is known of neither is faded, and says whose it is.
 
-const STATES_OF = { each: [ALONE], together: [UNDECIDED], solver: [UNDECIDED], open: [], lost: [LOST, PARTLY], changed: [], none: [BEFORE], wrong: [NOT_A_TARGET] };
+const STATES_OF = { each: [ALONE], together: [UNDECIDED], open: [], lost: [LOST, PARTLY], changed: [], none: [BEFORE], wrong: [NOT_A_TARGET] };
 // No number at all is no limit: more than any number.
 const within = (one, other) => other === null || (one !== null && one <= other);
 
@@ -108,7 +108,7 @@ class Bench {
   }
   parted(proven, naive, found, changed) {
     const { data } = this, each = Math.min(naive, proven), lost = Math.max(changed ?? 0, found - data.before), wrong = data.asked - data.targets;
-    const parts = { each, together: proven - each, solver: 0, open: Math.max(0, data.targets - proven - data.before - lost), lost: lost - (changed ?? 0), none: data.before, wrong, changed: changed ?? 0 };
+    const parts = { each, together: proven - each, open: Math.max(0, data.targets - proven - data.before - lost), lost: lost - (changed ?? 0), none: data.before, wrong, changed: changed ?? 0 };
     return { parts, proven, asked: data.asked, tried: changed !== null };
   }
   proven() { return this.seen ? this.seen.proven : null; }

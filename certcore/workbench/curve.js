@@ -173,9 +173,9 @@ class CurveChart extends Chart {
       return true;
     };
     const below = this.upTo(line, line.certified, y), spots = [0.7, 0.86, 0.5, 0.3].map(at).filter((k) => k >= 0);
-    [15, 32, 54].some((down) => spots.some((k) => put("proven together", this.x(line.values[k]), y(line.certified[k]) + down, "center", "proven", 600, 13, below)));
+    [15, 32, 54].some((down) => spots.some((k) => put("collective", this.x(line.values[k]), y(line.certified[k]) + down, "center", "proven", 600, 13, below)));
     const n = at(0.24);
-    if (n >= 0 && y(line.naive[n]) - y(line.certified[n]) > 44) put("one by one", this.x(line.values[n]), (y(line.naive[n]) + y(line.certified[n])) / 2 + 8, "left", "ink2");
+    if (n >= 0 && y(line.naive[n]) - y(line.certified[n]) > 44) put("naive", this.x(line.values[n]), (y(line.naive[n]) + y(line.certified[n])) / 2 + 8, "left", "ink2");
     const changed = () => wine.length > 1 && [0.99, 0.5, 0.35, 0.2].some((share) => { const x = this.x(share * this.end), k = wine.findLastIndex(([px]) => px <= x); return k >= 0 && put("changed", x, wine[k][1] + 12, share > 0.9 ? "right" : "center", "changed", 600, 12.5, [...wine, ...(this.attacked ?? [])]); });
     if (!this.attacked) { changed(); return; }
     const high = (k) => y(total - line.left[k] - line.wrong), words = line.wrong ? "lose their certificate, or wrong already" : "lose their certificate, or never had one";

@@ -15,7 +15,7 @@ from certcore.domain.perturbations import LABELS, TYPES, entry_of
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
 from certcore.figures.style import RAMP, SHARES, axis_label, closeness_scale
 from certcore.instance.instance import Instance
-from certcore.messages import short
+from certcore.messages import headline
 from certcore.messages.attacker import attacks_nothing, limits_on
 from certcore.messages.text import count
 from certcore.model_attack.along import Along
@@ -24,7 +24,7 @@ from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 from certcore.result.partition import Partition, partition_of
 from certcore.result.states import COUNTED, STATE_LABELS, TargetState
-from certcore.sweep import Curve, Surface
+from certcore.sweep import Counts
 from certcore.sweep.attack_curve import Attacks, best_below
 from certcore.sweep.ranges import unit_of
 from certcore.workbench import parts as drawing
@@ -102,21 +102,21 @@ def vocabulary(view: View) -> dict[str, Any]:
     at_all = view.threat.replace(**{entry.name: MAX_BUDGET for entry in named if not entry.lengths}, sigma=None)
     at_all = at_all.with_types([TYPES.index(entry.name) for entry in named])
     return {
-        "stays": pieces(short.stays(*places) if view.counted is None else short.accuracy(*places)),
-        "stays_sub": pieces(short.proven_against("{attacker}", sure)),
-        "clean": pieces(short.clean(*places) if view.counted is None else short.clean_right(*places)),
-        "clean_sub": pieces(short.no_attack()),
+        "stays": pieces(headline.stays(*places) if view.counted is None else headline.accuracy(*places)),
+        "stays_sub": pieces(headline.proven_against("{attacker}", sure)),
+        "clean": pieces(headline.clean(*places) if view.counted is None else headline.clean_right(*places)),
+        "clean_sub": pieces(headline.no_attack()),
         "worst": pieces(_both_sides(view)),
-        "worst_sub": pieces(short.lower_proven("{attacker}", sure)),
+        "worst_sub": pieces(headline.lower_proven("{attacker}", sure)),
         "exact": pieces(_both_sides(view, "{n}")),
         # Against ballots each certificate's own attack changes labels: it is searched for, never not tried.
-        "untried": "" if messages.ballots_of(view.instance) is not None else str(short.not_tried()),
-        "nothing": pieces(short.nothing("{attacker}")),
-        "nothing_sub": pieces(short.may_stay()),
-        "cell": str(short.cell("{share}", "{budgets}")),
-        "alike": str(short.some_stay("{n}", "{of}")),
-        "alone": "proven together",
-        "parts": short.PARTS if messages.ballots_of(view.instance) is None else short.PARTS_OF_BALLOTS,
+        "untried": "" if messages.ballots_of(view.instance) is not None else str(headline.not_tried()),
+        "nothing": pieces(headline.nothing("{attacker}")),
+        "nothing_sub": pieces(headline.may_stay()),
+        "cell": str(headline.cell("{share}", "{budgets}")),
+        "alike": str(headline.some_stay("{n}", "{of}")),
+        "alone": "collective",
+        "parts": headline.PARTS if messages.ballots_of(view.instance) is None else headline.PARTS_OF_BALLOTS,
         "states": [STATE_LABELS[one] for one in TargetState],
         "counted": [COUNTED[one] for one in TargetState],
         "kinds": {name: [LABELS[name].removesuffix("s"), LABELS[name]] for name in names_of(view) if name in TYPES},
@@ -128,7 +128,7 @@ def vocabulary(view: View) -> dict[str, Any]:
 
 def _both_sides(view: View, most: str = "{most}") -> messages.Text:
     shares = () if view.counted is None else ("{share}", "{high}")
-    return short.worst("{n}", most, "{of}", *shares)
+    return headline.worst("{n}", most, "{of}", *shares)
 
 
 def tones() -> dict[str, Any]:
@@ -151,10 +151,10 @@ def attack_data(version: str, key: str, at: dict[str, int | None], pictures: lis
 def curve_data(
     view: View,
     version: str,
-    line: Curve,
+    line: Counts,
     known: Attacks | None,
     now: Certificate | None,
-    guarded: Curve | None = None,
+    guarded: Counts | None = None,
     model: Along | None = None,
 ) -> dict[str, Any]:
     """The bar at every budget: proven collectively, proven naively, and left by the attacks found where one was
@@ -169,7 +169,7 @@ def curve_data(
     last = -1 if known is None or not len(known.values) else float(known.values[-1])
     place = None if now is None else position(now.threat, (line.vary,))[line.vary]
     if now is not None and place is not None:
-        certified[values <= place] = np.maximum(certified[values <= place], now.verified_certified)
+        certified[values <= place] = np.maximum(certified[values <= place], now.certified)
         if found is not None and now.attack_found is not None:
             found[values >= place] = np.maximum(found[values >= place], now.attack_found)
     left = [
@@ -191,7 +191,7 @@ def curve_data(
     return {"key": hashlib.sha256(repr(data).encode()).hexdigest()[:16], **data}
 
 
-def map_data(view: View, version: str, found: Surface, now: Certificate | None) -> dict[str, Any]:
+def map_data(view: View, version: str, found: Counts, now: Certificate | None) -> dict[str, Any]:
     """The proven ratio over two budgets; every cell holds a proven bound, solved or not."""
     certified = np.asarray(found.certified, dtype=np.int64).copy()
     if now is not None:  # as in the curve, the certificate on show also holds at all smaller budgets
@@ -199,13 +199,13 @@ def map_data(view: View, version: str, found: Surface, now: Certificate | None) 
         inside = (found.x_values <= (np.inf if x is None else x))[:, None] & (
             found.y_values <= (np.inf if y is None else y)
         )[None, :]
-        certified[inside] = np.maximum(certified[inside], now.verified_certified)
-    told = short.growing(f"{int(found.done.sum()):,}", f"{found.done.size:,}")
+        certified[inside] = np.maximum(certified[inside], now.certified)
+    told = headline.growing(f"{int(found.done.sum()):,}", f"{found.done.size:,}")
     data: dict[str, Any] = {
         "version": version,
         "x": found.x,
         "y": found.y,
-        "yName": axis_label(found.y) if found.y != "sigma" else "attacker nodes σ",
+        "yName": axis_label(found.y),
         "xUnit": float(unit_of(view.instance, found.x)),
         "yUnit": float(unit_of(view.instance, found.y)),
         "xs": found.x_values.tolist(),
@@ -234,16 +234,17 @@ def bar(parts: Partition | None) -> dict[str, int] | None:
 
 def answer(view: View, result: Certificate, found: int = 0, model: FoundAttack | None = None) -> dict[str, Any]:
     """Headline, details and bar of a certificate at exactly these budgets."""
-    part, proven = parts(view, result, found, model), result.verified_certified
+    part, proven = parts(view, result, found, model), result.certified
     counted, changed = None if view.counted is None else len(view.counted), None if model is None else model.count
     head = messages.short_head(
-        view.threat, proven, result.targets, counted, None if changed is None else changed.n_changed
+        view.threat, proven, result.targets, counted, None if changed is None else changed.n_changed, view.instance
     )
     two = changed is not None and proven < result.targets - changed.n_changed
-    sub = messages.short_sub(view.instance, view.threat, proven, result.certified, two)
+    sub = messages.short_sub(view.instance, view.threat, proven, two)
     opened = messages.short_open(result, part)
-    if "short.settled" in opened.keys and proven < result.targets and not attacks_nothing(view.threat):
-        sub += " · " + str(short.settled())
+    settled = opened == headline.settled() and proven < result.targets
+    if settled and not attacks_nothing(view.threat, view.instance):
+        sub += " · " + str(headline.settled())
     told: dict[str, Any] = {"head": pieces(head), "sub": pieces(sub), "said": f"{head}. {sub}", "open": str(opened)}
     told["parts"] = bar(part)
     notes = [str(one) for one in messages.short_remarks(view.instance, view.threat)]
@@ -258,10 +259,10 @@ def _changed(model: FoundAttack | None) -> str:
 def no_answer(view: View, result: Certificate | None, proven: int, model: FoundAttack | None = None) -> dict[str, Any]:
     """While a certificate is computed: the count proven so far, and the last bar, labelled with its budgets."""
     targets = count(asked(view))
-    head, sub = short.waiting(targets), short.solving()
+    head, sub = headline.waiting(targets), headline.solving()
     if proven:
-        head = short.so_far(count(proven), targets)
-        sub = short.proven_already(messages.short_threat(view.threat), messages.short_sure(view.instance))
+        head = headline.so_far(count(proven), targets)
+        sub = headline.proven_already(messages.short_threat(view.threat), messages.short_sure(view.instance))
     told = {"head": pieces(head), "sub": pieces(sub), "said": f"{head}. {sub}", "open": "", "fresh": False, "act": ""}
     told["partsOf"] = "" if result is None else f"at {messages.short_threat(result.threat)}"
     told["parts"] = None if result is None else bar(parts(view, result))
@@ -279,7 +280,7 @@ def small(
     on_model: bool = False,
 ) -> dict[str, Any]:
     """The message that is sent on every run: the answer, and the display settings of the workbench."""
-    many = axes[axis].lower() if axis != "sigma" else "controlled nodes"
+    many = axes[axis].lower() if axis != "sigma" else "attacked nodes"
     return {
         "version": drawing.graph_data(view.instance)["version"],
         "family": family(view, axis, on_model),

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from certcore.figures.geometry import GRAPH_ASPECT, graph_shares
-from certcore.figures.kinds.graph import positions_of
+from certcore.figures.graph import positions_of
 from certcore.figures.style import CLASSES, TOKENS
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name

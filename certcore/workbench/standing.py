@@ -26,9 +26,6 @@ from certcore.workbench.axis import AXES, main_axis, second_axis, values_of
 from certcore.workbench.page import Frame, content, page
 from certcore.workbench.parts import graph_data
 
-#: Cells of the map are not solved if at most this fraction of the labels could still be gained.
-TOLERANCE = 0.01
-
 
 @dataclass(frozen=True, eq=False)
 class Standing:
@@ -118,5 +115,5 @@ def _map(view: Standing, session: Session, axis: str, end: int, now: Certificate
         return {}
     fixed = view.threat.replace(**{axis: 0, other: None if other == "sigma" else 0})
     xs, ys = map_values(end, 12), map_values(map_end(view.instance, other), 12)
-    found = surface(session, fixed, axis, xs, other, ys, relaxation=view.relaxation, tolerance=TOLERANCE)
+    found = surface(session, fixed, axis, xs, other, ys, relaxation=view.relaxation)
     return {"map": message.map_data(view, graph_data(view.instance)["version"], found, now)}

@@ -24,7 +24,7 @@ grid = np.arange(3) <= radius[:, None]
 
 instance = Instance(Graph.from_edges(n, edges, attributes), GridBase(grid, ("attr_del",)), layers=2)
 
-print("deletions  one by one  together  best attack found")
+print("deletions  naive  collective  best attack found")
 for budget in range(0, 11, 2):
     c = certify(instance, ThreatModel(attr_del=budget))
     print(f"{budget:9}  {c.naive_certified:10}  {c.certified:8}  {c.attack_found:17}")

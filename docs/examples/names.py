@@ -22,9 +22,9 @@ print(cc.TYPES)  # ('attr_add', 'attr_del', 'adj_add', 'adj_del', 'inject', 'att
 # %% Certificate
 certificate = cc.certify(instance, attr_del=1)
 print(certificate)  # <Certificate attr_del=1: 10 of 12 certified; tight, optimal>
-print(certificate.naive_certified, certificate.bound, certificate.verified)  # 8 2 True
+print(certificate.naive_certified, certificate.bound)  # 8 2
 
-# %% Curve
+# %% Counts
 found = cc.curve(instance, vary="attr_del", values=range(4))
 print(found.certified.tolist(), found.naive.tolist())  # [12, 10, 6, 4] [12, 8, 4, 0]
 found.plot()  # a figure
@@ -36,7 +36,7 @@ print(dataset.n_classes)  # 2
 # %% FieldCheck
 from torch_geometric.nn import GCN
 
-outcome = cc.check_field(GCN(5, 4, 2, 3).eval(), (ring.attributes, ring.adjacency), layers=1)
+outcome = cc.check_field(GCN(12, 4, 2, 3).eval(), (np.eye(12), ring.adjacency), layers=1)
 print(outcome.passed, outcome.violation is not None)  # False True
 
 # %% Graph
@@ -78,9 +78,9 @@ print(cc.certify(cc.Instance(ring, smoothed, layers=2), attr_del=3).certified)  
 # %% Status
 print(cc.certify(instance, attr_del=1).status is cc.Status.OPTIMAL)  # True
 
-# %% Surface
-found = cc.surface(instance, x="attr_del", x_values=[0, 2], y="sigma", y_values=[1, 2])
-print(found.certified.tolist())  # [[12, 12], [8, 6]]
+# %% Sweep
+growing = cc.Sweep(instance, None, [("attr_del", [0, 2]), ("sigma", [1, 2])])
+print([counts.certified.tolist() for counts in growing.run()][-1])  # [[12, 12], [8, 6]]
 
 # %% ThreatModel
 threat = cc.ThreatModel(attr_del=6, local_attr_del=1, sigma=3)
@@ -101,7 +101,7 @@ print(len(found.flips) <= 3, found.changed <= left_open)  # True True
 
 # %% ballots
 shown = np.eye(3)[np.arange(12) % 3]  # what every node shows
-print(cc.certify(cc.ballots(shown, ring), inject=1, inject_edges=2).bound)  # 2
+print(cc.certify(cc.ballots(shown, ring, conversion="shares"), inject=1, inject_edges=2).bound)  # 2
 
 # %% certify
 print(cc.certify(instance, attr_del=2, targets=[0, 4, 8]).certified)  # 1
@@ -131,9 +131,11 @@ print(cc.load_instance("ring.npz").graph.n_nodes)  # 12
 print(cc.radius(instance, vary="attr_del", at_least=0.5).value)  # 2
 
 # %% read_proof
-from certcore import export
+from certcore.verify.proof import proof_bytes
 
-data = export.proof(cc.certify(instance, attr_del=1))  # the bytes of proof.json; the name of a file does as well
+data = proof_bytes(
+    cc.certify(instance, attr_del=1).proof, packed=False
+)  # the bytes of proof.json; the name of a file does as well
 print(cc.read_proof(data)["certified"])  # 10
 
 # %% save_instance

@@ -52,6 +52,6 @@ instance = Instance(
 )  # what the model reads: more if unsure, never less
 certificate = certify(instance, ThreatModel(attr_del=10))
 print(certificate.certified, "of", certificate.targets, "labels stay under any 10 deleted attributes")
-print("one by one it would be", certificate.naive_certified)
+print("the naive certificate:", certificate.naive_certified)
 if len(sys.argv) > 1:
     save_instance(sys.argv[1], instance)

@@ -22,9 +22,8 @@ from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
 from certcore.sweep import Defence, Session, defend
-from certcore.sweep.classes import ClassCount, certify_classes
 from certcore.sweep.family import Question
-from certcore.sweep.session import Preview
+from certcore.sweep.session import Preview, Sessions
 from certcore.verify.proof import certified_count
 
 from ..messages.text import listing
@@ -34,29 +33,22 @@ from .work import PATIENCE, Work, ask
 
 
 def session(instance: Instance) -> Session:
-    """The engine's memory of one instance, shared by visitors whose files are equal in everything that can be shown.
-
-    Certificates carry names and provenance; by the digest of what is solved alone, one visitor would get another's.
-    """
-    return _session(instance.full_digest, instance)
+    """The engine's memory of one instance, shared by visitors."""
+    return _sessions().of(instance)
 
 
-@st.cache_resource(max_entries=4, show_spinner=False)
-def _session(digest: str, _instance: Instance) -> Session:
-    return Session(_instance)
+@st.cache_resource(show_spinner=False)
+def _sessions() -> Sessions:
+    return Sessions()
 
 
 def certificate(view: View, patience: float = PATIENCE) -> Work:
     """The certificate at the sliders' position; the attack is looked for afterwards, the number comes first."""
-    exact = view.relaxation is Relaxation.EXACT
 
     def run(job: Job) -> Certificate:
-        limit = view.time_limit if exact else None
-        return session(view.instance).certify(
-            view.threat, relaxation=view.relaxation, time_limit=limit, attack=exact, cancel=job.cancel
-        )
+        return session(view.instance).certify(view.threat, relaxation=view.relaxation, attack=False, cancel=job.cancel)
 
-    what = {"tight": "Solving", "paper": "Solving the paper's relaxation", "exact": "Solving the integer program"}
+    what = {"tight": "Solving", "paper": "Solving the paper's relaxation"}
     in_play = tuple(budget > 0 for budget in view.threat.budgets)
     program = (*view.family, view.relaxation, in_play, view.threat.sigma is not None)
     return ask(
@@ -65,7 +57,6 @@ def certificate(view: View, patience: float = PATIENCE) -> Work:
         run,
         what[view.relaxation],
         same=view.instance.full_digest,
-        exact=exact,
         program=program,
         patience=patience,
     )
@@ -78,9 +69,9 @@ def strengthened(view: View, result: Certificate) -> Work:
         def told(step: Progress) -> None:
             better = min(step.bound, result.bound)
             proven = certified_count(result.targets, better)
-            note = messages.strengthening(result.verified_certified, proven, result.targets)
+            note = messages.strengthening(result.certified, proven, result.targets)
             part = replace(
-                result, bound=better, certified=proven, verified_certified=proven,
+                result, bound=better, certified=proven,
                 relaxation=Relaxation.STRONG, attack=None, status=Status.TIME_LIMIT, rounds=step.rounds,
                 seconds=step.seconds,
             )  # fmt: skip
@@ -102,7 +93,7 @@ def model_attacks(view: View, axis: str, attacks: list[ModelAttack]) -> Work:
 
     fixed = view.threat.replace(**{axis: None if axis == "sigma" else 0})
     key = ("model_attacks", axis, fixed.budgets, fixed.sigma, tuple(one.digest for one in attacks), *view.family)
-    return ask("model_attacks", key, run, "Reading attacks on the model", same=key, patience=0.4)
+    return ask("model_attacks", key, run, "Reading model attacks", same=key, patience=0.4)
 
 
 def on_ballots(name: str, instance: Instance, threat: ThreatModel) -> Work:
@@ -164,22 +155,6 @@ def preview(view: View) -> str:
     return str(messages.known_already(found.certified, whole))
 
 
-def per_class(view: View) -> Work:
-    """One certificate per predicted class: the attacker turns all budget against that class."""
-
-    def run(job: Job) -> list[ClassCount]:
-        return certify_classes(
-            session(view.instance),
-            view.threat,
-            view.targets,
-            relaxation=view.relaxation.relaxed,
-            cancel=job.cancel,
-            progress=lambda done, total: job.report(done / total, f"class {done + 1} of {total}"),
-        )
-
-    return ask("classes", ("classes", *view.key), run, "Certifying each class", same=view.key, patience=0.0)
-
-
 def suggest(view: View, number: int) -> Work:
     """Which nodes to protect next."""
     relaxation = view.relaxation.relaxed
@@ -216,21 +191,21 @@ def report(view: View, source: str, attacks: list[ModelAttack]) -> Work:
 
     def run(job: Job) -> bytes:
         # Imported only now: drawing for print is not needed to show a page.
-        from certcore.export import build_report, report_zip
-        from certcore.export.report import with_attacks
+        from certcore.report import build, packed
 
-        made = build_report(
+        made = build(
             view.instance,
             view.threat,
             source=source,
             base_rule=view.rule,
             relaxation=relaxation,
-            progress=lambda done, total, what: job.report(done / max(total, 1), what),
+            attacks=attacks,
+            progress=job.report,
             cancel=job.cancel,
             session=session(view.instance),
             counted=view.counted,
         )
-        return report_zip(with_attacks(made, attacks))
+        return packed(made)
 
     # The name of the file is in the report, and nowhere in the instance.
     asked = None if view.counted is None else view.counted.tobytes()
@@ -271,7 +246,7 @@ def story(view: View) -> Work:
         for number, threat in enumerate(_story_threats(view)):
             job.report((number + 2) / 5, f"step {number + 3} of 5", list(steps))
             result = session(view.instance).certify(threat, cancel=job.cancel)
-            steps.append((result.verified_certified, result.targets, result))
+            steps.append((result.certified, result.targets, result))
         return steps
 
     return ask("story", ("story", *view.key), run, "Computing the five steps", same=view.key)

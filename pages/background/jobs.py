@@ -19,8 +19,8 @@ from ..server.log import set_up
 #: Two workers more than the smallest server has cores: they are kept free for numbers (see `Job.lane`), so that one
 #: slow number on a large graph does not keep everybody else's waiting.
 WORKERS = 4
-#: How many workers work must leave free: the attack beside the number, charts, and exact solves.
-PROMPT, CHART, EXACT = 1, 2, 3
+#: How many workers work must leave free: the attack beside the number, and charts.
+PROMPT, CHART = 1, 2
 MOST_WAITING = 400
 #: One visitor has a handful of charts; more waiting work than this is a mistake or an attack.
 MOST_PER_OWNER = 24
@@ -62,7 +62,7 @@ class Job:
         program: Hashable = None,
     ) -> None:
         self.key, self.label, self.run, self.keep = key, label, run, keep
-        #: How many workers this must leave free: none for the number above the fold, `CHART` or `EXACT`.
+        #: How many workers this must leave free: none for the number above the fold, `PROMPT` or `CHART`.
         self.lane = lane
         #: What is solved for a number. A program solves one number at a time: a worker would only stand in line for it.
         self.program = program
@@ -143,7 +143,6 @@ class Pool:
         label: str,
         *,
         keep: bool = False,
-        exact: bool = False,
         program: Hashable = None,
     ) -> Job:
         """Ask for work; the owner's older work in the same slot is given up. Equal keys are computed once."""
@@ -161,7 +160,7 @@ class Pool:
                 crowded = len(self._waiting.get(owner, ())) >= MOST_PER_OWNER
                 if crowded or sum(len(queue) for queue in self._waiting.values()) >= MOST_WAITING:
                     raise InputError("the server is busy with the work of others; wait a minute and try again")
-                lane = EXACT if exact else {URGENT: 0, SOON: PROMPT}.get(slot, CHART)
+                lane = {URGENT: 0, SOON: PROMPT}.get(slot, CHART)
                 job = Job(key, label, run, keep=keep, lane=lane, program=program)
                 self._live[key] = job
                 self._waiting.setdefault(owner, deque()).append(job)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -17,13 +17,11 @@ from certcore.domain.threat import ThreatModel
 from certcore.figures.style import member_name
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
-from certcore.sweep import Curve, Radius, Session, Surface, curve, radius, strengthen, surfaces
-from certcore.sweep.attack_curve import Attacks, attacks_along, attacks_over, best_below
+from certcore.sweep import Counts, Radius, Session, Sweep, curve, radius
+from certcore.sweep.attack_curve import Attacks, attacked_cells, attacks_along, attacks_over, best_below
 from certcore.sweep.family import Question
 from certcore.sweep.radii import first_uncertified
-from certcore.sweep.ranges import MOST_VALUES, end_of, family_axis, map_stages, refined, stops, unit_of
-from certcore.sweep.surface_maps import around
-from certcore.verify.proof import certified_count
+from certcore.sweep.ranges import MOST_VALUES, end_of, family_axis, map_axes, refined, stops, unit_of
 from certcore.workbench import axis
 
 from ..files import bundles
@@ -35,10 +33,10 @@ from .work import Work, ask
 
 #: Seconds between two pictures of work that is going on.
 REFRESH = 1.5
-#: On graphs with more nodes than this a line is drawn at so many values before it is drawn at the usual ones.
-MANY_NODES, FEW_VALUES = 5_000, 6
-#: Seconds of strong search at each point of a curve and each cell of a map.
-SECONDS_PER_POINT = 4.0
+#: On graphs with more nodes than this a line is drawn at a few values before it is drawn at the usual ones.
+MANY_NODES = 5_000
+#: Number of these values.
+FEW_VALUES = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -185,8 +183,8 @@ def curves(
                     for instance in member.instances:
                         so_far = {k: [list(x) for x in v] for k, v in done.items()}
                         job.report(count / total, member.name, so_far if count else None)
-                        told = partial(_report_share, job, count, total, member.name)
-                        line.append(_curve(instance, member.threat, vary, numbers, kind, job, told))
+                        report = partial(_report_share, job, count, total, member.name)
+                        line.append(_curve(instance, member.threat, vary, numbers, kind, job, report))
                         count += 1
                         if job.cancel.is_set():
                             return done
@@ -201,71 +199,13 @@ def curves(
     return ask(slot, key, run, "Computing curves", same=(vary, tuple(member.key for member in members)), patience=0.6)
 
 
-def strengthened_curves(view: View, found: Work, slot: str) -> Work | None:
-    """The lines of the chosen relaxation strengthened, point by point; None if that is not wanted or not the time."""
-    lines = first_kind(found)
-    if not view.strengthen or not found.fresh or not lines:
-        return None
-
-    def run(job: Job) -> list[list[Curve]]:
-        done = [list(line) for line in lines]
-        for i, line in enumerate(lines):
-            for j, one in enumerate(line):
-                known = session(_instance_of(one, view))
-
-                def told(points: int, total: int) -> None:
-                    job.report(points / max(total, 1), f"point {points + 1:,} of {total:,}, widest bracket first")
-
-                for better in strengthen(known, one, time_limit=SECONDS_PER_POINT, cancel=job.cancel, progress=told):
-                    done[i][j] = better
-                    job.report(job.share, job.note, [list(part) for part in done])
-        return done
-
-    key = ("strengthened", *found.key) if isinstance(found.key, tuple) else ("strengthened", found.key)
-    return ask(slot, key, run, "Strengthening the curve", same=key, patience=0.3)
-
-
-def strengthened_map(view: View, found: Work, slot: str) -> Work | None:
-    """The map strengthened cell by cell; None if that is not wanted or not the time."""
-    if not view.strengthen or not found.fresh or found.result is None:
-        return None
-
-    def run(job: Job) -> Surface:
-        best: Surface = found.result
-
-        def told(cells: int, total: int) -> None:
-            job.report(cells / max(total, 1), f"cell {cells + 1:,} of {total:,}, widest bracket first")
-
-        known = session(view.instance)
-        limits: dict[str, Any] = {"time_limit": SECONDS_PER_POINT, "cancel": job.cancel, "progress": told}
-        for better in strengthen(known, found.result, **limits):
-            best = better
-            job.report(job.share, job.note, best)
-        return best
-
-    key = ("strengthened", *found.key) if isinstance(found.key, tuple) else ("strengthened", found.key)
-    return ask(slot, key, run, "Strengthening the map", same=key, patience=0.3)
-
-
-def _instance_of(one: Curve, view: View) -> Instance:
-    """The instance a curve was computed on: this one, or another split of it."""
-    digest = one.facts.get("instance_digest")
-    if digest in (None, view.instance.digest):
-        return view.instance
-    return next(
-        instance
-        for instance in (bundles.load(name, view.rule) for name in splits_of(view))
-        if instance.digest == digest
-    )
-
-
 def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation, slot: str) -> Work:
     """The best replayed attacks, looked for at a few values and known between; the picture grows meanwhile."""
     kind = relaxation.relaxed
 
     def run(job: Job) -> Attacks:
         found = Attacks(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-        told = 0.0
+        reported = 0.0
         # Which attack is found depends on earlier solves: a session of its own finds those that the command finds.
         one = member.instances[0]
         known = session(one) if one.graph.n_nodes > MANY_NODES else Session(one)
@@ -276,20 +216,15 @@ def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation
                 break
             found = Attacks(at, left)
             now = time.monotonic()
-            job.report((k + 1) / len(values), "", found if now - told > REFRESH else None)
-            told = now if now - told > REFRESH else told
+            job.report((k + 1) / len(values), "", found if now - reported > REFRESH else None)
+            reported = now if now - reported > REFRESH else reported
         return found
 
     key = ("attacks", vary, tuple(values), kind, member.key)
     return ask(slot, key, run, "Looking for attacks along the curve", same=(vary, kind, member.key), patience=0.1)
 
 
-def told_attacks(task: Work | None) -> dict[str, Any]:
-    """The same as a setting of a view: the values at which attacks are searched for."""
-    return {} if task is None or not task.result or not isinstance(task.key, tuple) else {"bracket": list(task.key[2])}
-
-
-def known_attacks(task: Work | None, line: Curve) -> np.ndarray | None:
+def known_attacks(task: Work | None, line: Counts) -> np.ndarray | None:
     """What the best attack known leaves uncertified at each value of a curve, NaN beyond the last one searched; None
     before any was looked for.
     """
@@ -300,7 +235,7 @@ def known_attacks(task: Work | None, line: Curve) -> np.ndarray | None:
     return np.where((line.values >= found.values[0]) & (line.values <= found.values[-1]), best, np.nan)
 
 
-def first_kind(work: Work) -> list[list[Curve]]:
+def first_kind(work: Work) -> list[list[Counts]]:
     """The lines of the chosen relaxation, as far as they are computed."""
     return next(iter(work.result.values()), []) if work.result else []
 
@@ -317,10 +252,12 @@ def _curve(
     values: list[int],
     relaxation: Relaxation,
     job: Job,
-    progress: Callable[[float], None],
-) -> Curve:
+    report: Callable[[float], None],
+) -> Counts:
+    """One line; `report` is called with the share of it that is done."""
     return curve(
-        session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel, progress=progress
+        session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel,
+        progress=lambda growing: report(growing.share_done),
     )  # fmt: skip
 
 
@@ -334,28 +271,20 @@ def map_over(
     finest: bool = True,
     small: bool = False,
 ) -> Work:
-    """A map over two budgets, shown while it grows: coarse, then finer, the corner around the sliders first."""
+    """A map over two budgets, shown while it grows: proven everywhere from a few solves, then line by line."""
     fixed = _free(view.threat, x, y)
     near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
-    stages = map_stages(ends, finest, small)
+    xs, ys = map_axes(ends, finest, small)
 
-    def run(job: Job) -> Surface:
-        last: Surface | None = None
-        told = 0.0
-        engine = session(view.instance)
-        for stage, (xs, ys) in enumerate(stages):
-            if not stage:
-                last = _bounded(engine, fixed, (x, xs), (y, ys), relaxation, job)
-                job.report(0.0, "", last)
-            finer: dict[str, Any] = {"coarser": last, "near": near} if last is not None else {}
-            for last in surfaces(engine, fixed, x, xs, y, ys, relaxation=relaxation, cancel=job.cancel, **finer):
-                total, done = last.done.size, int(last.done.sum())
-                job.report(done / total, f"{done:,} of {total:,} cells{', finer' if stage else ''}")
-                if time.monotonic() - told > REFRESH * (1 + stage):
-                    told = time.monotonic()
-                    job.report(job.share, job.note, last)
-            if job.cancel.is_set():
-                break
+    def run(job: Job) -> Counts:
+        last: Counts | None = None
+        shown = 0.0
+        sweep = Sweep(session(view.instance), fixed, [(x, xs), (y, ys)], relaxation=relaxation, near=near)
+        for last in sweep.run(job.cancel):
+            job.report(last.share_done, f"{int(last.done.sum()):,} of {last.done.size:,} cells")
+            if time.monotonic() - shown > REFRESH:
+                shown = time.monotonic()
+                job.report(job.share, job.note, last)
         assert last is not None
         return last
 
@@ -364,59 +293,26 @@ def map_over(
     return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, question), patience=0.6)
 
 
-def _bounded(
-    engine: Session,
-    fixed: ThreatModel,
-    x: tuple[str, list[int]],
-    y: tuple[str, list[int]],
-    relaxation: Relaxation,
-    job: Job,
-) -> Surface | None:
-    """A map without holes from five solved cells: every dual solution bounds all budgets, proven; None if cancelled."""
-    start = next(iter(surfaces(engine, fixed, x[0], x[1], y[0], y[1], relaxation=relaxation)))
-    bounds, done = start.bounds.copy(), start.done.copy()
-
-    def at(i: int, j: int) -> ThreatModel:
-        return fixed.replace(**{x[0]: x[1][i], y[0]: y[1][j]})
-
-    last, up = len(x[1]) - 1, len(y[1]) - 1
-    for i, j in dict.fromkeys([(last, up), (last // 2, up // 2), (last, 0), (0, up), (0, 0)]):
-        result = engine.certify(at(i, j), relaxation=relaxation, attack=False, cancel=job.cancel)
-        if job.cancel.is_set():
-            return None
-        bounds[i, j], done[i, j] = min(bounds[i, j], result.bound), result.status.is_final
-    for i, j in np.argwhere(~done).tolist():
-        bounds[i, j] = min(bounds[i, j], engine.preview(at(i, j), relaxation=relaxation).bound)
-    bounds = np.minimum.accumulate(np.minimum.accumulate(bounds[::-1, ::-1], axis=0), axis=1)[::-1, ::-1]
-    certified = np.array([[certified_count(start.targets, bound) for bound in row] for row in bounds])
-    return replace(start, bounds=bounds, done=done, certified=certified)
-
-
 def _free(threat: ThreatModel, x: str, y: str) -> ThreatModel:
     """The attacker without what a map varies: moving those sliders leaves the map as it is."""
     return threat.replace(**{name: None if name == "sigma" else 0 for name in (x, y)})
 
 
-def is_coarse(found: Surface, ends: tuple[int, int], finest: bool = True) -> bool:
-    """Whether a map is still in its first stage; later ones begin with what the one before has proven."""
-    return len(found.x_values) <= len(map_stages(ends, finest)[0][0])
-
-
 def map_attacks(view: View, x: str, y: str, ends: tuple[int, int], relaxation: Relaxation, slot: str) -> Work:
     """The best replayed attacks at a few cells of a map, those around the sliders first: (x, y, left) each."""
     fixed, kind = _free(view.threat, x, y), relaxation.relaxed
-    xs, ys = map_stages(ends)[0]
-    near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
+    cells = attacked_cells(ends, (position(view.threat, x) or 0, position(view.threat, y) or 0))
 
     def run(job: Job) -> list[tuple[float, float, int]]:
-        cells = [(xs[i], ys[j]) for i, j in around((xs, ys), near)]
         found: list[tuple[float, float, int]] = []
-        told = 0.0
-        for one in attacks_over(session(view.instance), fixed, x, y, cells, relaxation=kind, cancel=job.cancel):
+        reported = 0.0
+        # As along a curve: a session of its own finds those that the command finds.
+        own = session if view.instance.graph.n_nodes > MANY_NODES else Session
+        for one in attacks_over(own(view.instance), fixed, x, y, cells, relaxation=kind, cancel=job.cancel):
             found.append(one)
             now = time.monotonic()
-            job.report(len(found) / len(cells), "", list(found) if now - told > 2 * REFRESH else None)
-            told = now if now - told > 2 * REFRESH else told
+            job.report(len(found) / len(cells), "", list(found) if now - reported > 2 * REFRESH else None)
+            reported = now if now - reported > 2 * REFRESH else reported
         return found
 
     key = ("map attacks", x, y, ends, kind, Question(view.instance, fixed).key)

@@ -108,7 +108,6 @@ def ask(
     *,
     same: Hashable = None,
     patience: float = PATIENCE,
-    exact: bool = False,
     program: Hashable = None,
 ) -> Work:
     """Get a result computed in the background; meanwhile the last one in this slot that has an equal `same`.
@@ -138,7 +137,7 @@ def ask(
     if last is not None and last.key == key and last.state is JobState.FAILED:
         return Work(slot, key, before, False, error=last.error)
     try:
-        job = pool().submit(owner(), slot, key, run, label, exact=exact, program=program)
+        job = pool().submit(owner(), slot, key, run, label, program=program)
     except InputError as error:
         return Work(slot, key, before, False, error=str(error))
     st.session_state.setdefault("_jobs", {})[slot] = job
@@ -162,7 +161,13 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
         if work.running:
             whole = st.empty()
             with whole.container(horizontal=True, vertical_alignment="center", gap="small"):
-                place = st.empty()
+                # What a drawer starts by itself cannot write to a place outside itself: there its own place is used.
+                alone = not _drawing()
+                _watching()[work.slot] = _Line(st if alone else st.empty(), preview, whole)
+                if st.session_state.get("_inside"):
+                    st.session_state["_hold"].add(work.slot)
+                if alone:
+                    watch()
                 st.button(
                     "Cancel",
                     key=f"cancel_{work.slot}",
@@ -172,11 +177,6 @@ def line(work: Work, done: str = "", preview: str = "") -> None:
                     icon=":material/close:",
                     help="Stop this work. What has been proven by then stays.",
                 )
-            _watching()[work.slot] = _Line(place, preview, whole)
-            if st.session_state.get("_inside"):
-                st.session_state["_hold"].add(work.slot)
-            if not _drawing():  # a drawer that is drawn by itself
-                watch()
         elif work.error:
             st.markdown(f":red[:material/error: {markdown(work.error, LONGEST_MESSAGE)}]")
         elif work.cancelled:

@@ -81,5 +81,5 @@ def _in_play(result: Certificate) -> list[int]:
 def title(result: Certificate, *, relaxed: bool) -> str:
     """What stands above one of two pictures."""
     if relaxed:
-        return f"Relaxed adversary: at most {count(result.targets - result.verified_certified)} uncertified (the bound)"
+        return f"Relaxed adversary: at most {count(result.targets - result.certified)} uncertified (the bound)"
     return f"Replayed attack: {count(result.attack_found or 0)} uncertified"

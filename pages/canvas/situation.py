@@ -54,4 +54,4 @@ def certified(view: View, threat: ThreatModel) -> Work:
 def title(view: View, result: Certificate) -> str:
     """What stands above one of the two pictures."""
     attacker = threat_words(result.threat, directed=view.instance.graph.directed)
-    return f"{attacker[:1].upper()}{attacker[1:]}: {result.verified_certified:,} of {result.targets:,} certified"
+    return f"{attacker[:1].upper()}{attacker[1:]}: {result.certified:,} of {result.targets:,} certified"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pandas as pd
@@ -13,17 +13,17 @@ from certcore.common.errors import InputError
 from certcore.common.rounding import rounded_down, share_down
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.figures.kinds.compare import CompareFigure
 from certcore.figures.style import axis_label
 from certcore.instance.instance import Instance
 from certcore.messages.text import some
 from certcore.model_attack.stored import largest
+from certcore.notebook import note
 from certcore.sweep.ranges import end_of, first_end
 
 from ..background import engine, sweeps, work
 from ..files import bundles
 from ..messages.text import count, listing, markdown, plain
-from ..parts import charts, ends, exports, frames
+from ..parts import charts, ends, frames
 from ..state import controls, state
 from ..state.state import View
 
@@ -33,6 +33,25 @@ NOW, CHANGED = "certified at the current budget", "changed there by an attack fo
 OWN: dict[str, state.Control] = {
     **state.own("with", cmp_vary="vary", cmp_to="to", cmp_log="log", cmp_every="every"),
 }
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """One instance of the comparison: its curves (one per split), its accuracy if known, and the votes behind it.
+
+    `accuracy_of`: its targets are the right labels among this many, and its ratios are certified accuracies.
+    """
+
+    name: str
+    curve: Any
+    accuracy: float | None = None
+    accuracy_of: int | None = None
+    samples: int | None = None
+
+    def lines(self, group: int = 0) -> tuple[figures.Line, ...]:
+        """Its certificate and its naive line."""
+        curves = self.curve if self.accuracy_of is None else figures.as_accuracy(self.curve, self.accuracy_of)
+        return figures.mean_lines(curves, self.name, group)
 
 
 @dataclass
@@ -52,9 +71,9 @@ class Compared:
     def accuracy(self) -> bool:
         return self.view.counted is not None
 
-    def entries(self, lines: list[list[Any]]) -> list[figures.CompareEntry]:
+    def entries(self, lines: list[list[Any]]) -> list[Entry]:
         return [
-            figures.CompareEntry(
+            Entry(
                 member.name,
                 line,
                 None if right is None else right.ratio,
@@ -65,7 +84,7 @@ class Compared:
             for right in [messages.accuracy(member.instances[0])]
         ]
 
-    def counted(self, entries: list[figures.CompareEntry]) -> list[tuple[int, int] | None]:
+    def counted(self, entries: list[Entry]) -> list[tuple[int, int] | None]:
         """Of each how many are certified at the sliders' position, and of how many."""
         points = self.now + [None] * len(entries)
         return [
@@ -99,11 +118,11 @@ def draw(view: View) -> None:
     )
     found.now = [line[0] for line in sweeps.first_kind(here)]
     entries = found.entries(lines)
-    figure = _figure(found, lines, entries, log)
+    figure = _figure(found, entries, log)
     _headline(found, entries, figure)
     _picture(found, entries, figure, task)
     work.line(task)
-    _numbers(found, entries, figure, task)
+    _numbers(found, entries, task)
     work.line(here)
 
 
@@ -241,30 +260,21 @@ def _only_covered(view: View, vary: str, instances: dict[str, Instance]) -> None
         _not_drawn(name, f"{what.capitalize()}. {way}")
 
 
-def _figure(found: Compared, lines: list[list[Any]], entries: list[figures.CompareEntry], log: bool) -> CompareFigure:
+def _figure(found: Compared, entries: list[Entry], log: bool) -> figures.CurveFigure:
     """The lines, as they are drawn and exported."""
-    again = exports.spec(
-        found.view,
-        "compare",
-        threat=found.free,
-        instances=list(found.instances)[: len(lines)],
-        own_targets=True,
+    return figures.CurveFigure(
+        lines=tuple(line for group, entry in enumerate(entries) for line in entry.lines(group)),
         vary=found.vary,
-        values=lines[0][0].values.tolist(),
-        names=[member.name for member in found.family[: len(lines)]],
-        log=log,
-    )
-    return figures.compare_figure(
-        entries,
-        vary=found.vary,
+        accuracy=found.accuracy,
         log=log,
         marker=sweeps.position(found.view.threat, found.vary),
         title=plain(found.alike, 120),
-        spec=again,
+        note=note(list(found.instances.values())[: len(entries)]),
+        name=f"compare-{found.vary}",
     )
 
 
-def _headline(found: Compared, entries: list[figures.CompareEntry], figure: CompareFigure) -> None:
+def _headline(found: Compared, entries: list[Entry], figure: figures.CurveFigure) -> None:
     """For which model most is proven: at the sliders' position, and at the end of the axis."""
     now = {e.name: one for e, one in zip(entries, found.counted(entries)) if one is not None}
     if len(entries) < 2 or len(now) < len(entries):
@@ -281,11 +291,13 @@ def _headline(found: Compared, entries: list[figures.CompareEntry], figure: Comp
             " **Their numbers of samples differ**, and more samples alone certify more: a line above another does not "
             "show that its model is the more robust one."
         )
+    if (sure := messages.joint_confidence(found.instances.values())) is not None:
+        note += f" {sure.markdown}"
     at_end = messages.short_most(last, some(end, axis.removesuffix("s"), axis), below=True)
     st.caption(f"{at_end.markdown}. Share of {share}.{note}")
 
 
-def _picture(found: Compared, entries: list[figures.CompareEntry], figure: CompareFigure, task: work.Work) -> None:
+def _picture(found: Compared, entries: list[Entry], figure: figures.CurveFigure, task: work.Work) -> None:
     """The lines with their names and numbers at their ends."""
     dark, same = charts.is_dark(), ends.coinciding(figure)
     here, end = sweeps.position(found.view.threat, found.vary), sweeps.picked(found.vary, figure.lines[0].values[-1])
@@ -303,14 +315,14 @@ def _picture(found: Compared, entries: list[figures.CompareEntry], figure: Compa
             key="compare",
             height=ends.HEIGHT,
             restyle=lambda screen: ends.restyle(screen, figure),
-            note="Solid and dashed: proven together. Dotted: one by one.",
+            note="Solid: collective. Dotted: naive.",
             tasks=[task],
         )
     with right:
         ends.draw(labels, dark=dark)
 
 
-def _numbers(found: Compared, entries: list[figures.CompareEntry], figure: CompareFigure, task: work.Work) -> None:
+def _numbers(found: Compared, entries: list[Entry], task: work.Work) -> None:
     """One row of numbers for each model, and what must be said about them."""
     # r̄ needs every integer to the end; it is computed after the picture, whatever part of the axis is drawn.
     with_radii = found.vary != "sigma" and not found.accuracy
@@ -318,11 +330,11 @@ def _numbers(found: Compared, entries: list[figures.CompareEntry], figure: Compa
     if task.fresh and with_radii:
         radii = sweeps.curves(found.family, found.vary, None, False, found.view.relaxation, "radii")
     whole = sweeps.first_kind(radii) if radii is not None else []
-    table = _table(found, entries, figure, whole)
+    table = _table(found, entries, whole)
     if not with_radii:
         table = table.drop(columns=["r̄ naive", "r̄ collective", "gain (×)"])
     beside = [
-        figures.controls_beside(member.instances[0], member.threat, found.vary, entry.accuracy_of)
+        figures.controls_for(member.instances[0], member.threat, found.vary, entry.accuracy_of)
         for member, entry in zip(found.family, entries)
     ]
     ignoring = list(dict.fromkeys(name for one in beside for name in one))
@@ -334,17 +346,15 @@ def _numbers(found: Compared, entries: list[figures.CompareEntry], figure: Compa
         work.line(radii)
 
 
-def _table(found: Compared, entries: list[figures.CompareEntry], figure: CompareFigure, whole: list[Any]) -> Any:
-    rows = figures.compare_figure(
-        [
-            figures.CompareEntry(
-                bundles.title(name), whole[k] if k < len(whole) else e.curve, e.accuracy, e.accuracy_of
-            )
-            for k, (name, e) in enumerate(zip(found.instances, entries))
-        ],
-        vary=found.vary,
-    ).rows
-    table = pd.DataFrame(rows, columns=[name for name in figure.columns if name != "samples"])
+def _table(found: Compared, entries: list[Entry], whole: list[Any]) -> Any:
+    rows = []
+    for k, (name, entry) in enumerate(zip(found.instances, entries)):
+        ours, naive = replace(entry, curve=whole[k] if k < len(whole) else entry.curve).lines()
+        gain = None
+        if ours.average_radius is not None and naive.average_radius:
+            gain = ours.average_radius / naive.average_radius
+        rows.append((bundles.title(name), entry.accuracy, naive.average_radius, ours.average_radius, gain))
+    table = pd.DataFrame(rows, columns=["instance", "accuracy", "r̄ naive", "r̄ collective", "gain (×)"])
     votes = [member.instances[0].base.facts.get("samples") for member in found.family[: len(table)]]
     table.insert(2, "samples", pd.array(votes, dtype="Int64"))
     now = [

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import streamlit as st
 
 from certcore import figures, messages
+from certcore.common.numbers import write_numbers
 from certcore.program.relaxation import Relaxation
 from certcore.sweep.attack_curve import best_within
 from certcore.sweep.ranges import first_axes, map_end
@@ -99,22 +101,19 @@ def draw(view: View) -> None:
     if not finest:
         against = Relaxation.PAPER if relaxation is Relaxation.TIGHT else Relaxation.TIGHT
         other = sweeps.map_over(view, x, y, ends, against, "surface_paper", finest)
-    better = sweeps.strengthened_map(view, task, "surface_strong")
-    strong = task if better is None or better.result is None else better
-    coarse = task.result is not None and sweeps.is_coarse(task.result, ends, finest)
     search = None
-    if task.result is not None and (task.fresh or not coarse):
+    if task.result is not None and task.result.done.any():
         search = sweeps.map_attacks(view, x, y, ends, relaxation, "surface_attacks")
     known = [] if search is None else search.result or []
     ready = task.result is not None and (show != "bracket" or known)
     if other is not None:  # both maps at the same values: one may still be that of another question
         ready = ready and other.result is not None and other.result.done.shape == task.result.done.shape
     if ready:
-        _chart(view, asked, strong, other, known, search)
+        _chart(view, asked, task, other, known, search)
     else:
         waiting = "attacks are found" if task.result is not None and show == "bracket" else "cells are computed"
         st.info(f"The map appears here as soon as its first {waiting}.", icon=":material/hourglass_top:")
-    work.line(task if better is None else better)
+    work.line(task)
     if search is not None and search.running:
         work.line(search)
     if other is not None:
@@ -136,6 +135,10 @@ def _chart(
     main, reference = (found, other) if tight or other is None else (other, found)
     accuracy_of = None if view.counted is None else len(view.counted)
     across, up = sweeps.position(view.threat, x), sweeps.position(view.threat, y)
+    # The attacks found are in the table and under the pointer, not in this picture.
+    plain = show == "ratio" and list(asked.levels) == [0.5, 0.7]
+    axes: dict[str, Any] = {"x": x, "x_values": write_numbers(main.x_values.tolist())}
+    axes |= {"y": y, "y_values": write_numbers(main.y_values.tolist())}
     figure = figures.contour_figure(
         main,
         x=x,
@@ -149,18 +152,7 @@ def _chart(
         levels=asked.levels,
         marker=None if across is None or up is None else (across, up),
         accuracy_of=accuracy_of,
-        spec=exports.spec(
-            view,
-            "map",
-            x=x,
-            x_values=main.x_values.tolist(),
-            y=y,
-            y_values=main.y_values.tolist(),
-            show=show,
-            levels=[f"{level:g}" for level in asked.levels],
-            accuracy_of=accuracy_of,
-            left=",".join("/".join(map(str, one)) for one in known) or None,
-        ),
+        command=exports.made_by(view, "surface", **axes) if plain else "",
     )
     note = (
         "A cell holds for all budgets up to its upper right corner; click it to move the sliders there. The map gets "

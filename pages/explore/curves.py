@@ -10,9 +10,10 @@ import streamlit as st
 
 from certcore import figures, messages
 from certcore.common.errors import InputError
+from certcore.common.numbers import write_numbers
 from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance
-from certcore.messages.names import class_name
+from certcore.notebook import note
 from certcore.program.relaxation import Relaxation
 from certcore.sweep.ranges import end_of, stops
 
@@ -55,9 +56,6 @@ def draw(view: View) -> None:
     family = sweeps.family(view, asked.by, asked.members, vary, asked.instances)
     task = sweeps.curves(family, vary, values, asked.paper, view.relaxation, "curves")
     ours = sweeps.first_kind(task)
-    better = sweeps.strengthened_curves(view, task, "curves_strong")
-    if better is not None and better.result:
-        ours = better.result
     search = None
     if ours and len(family) == len(asked.instances) == 1:
         few = values if values is not None else stops(int(ours[0][0].values[-1]))
@@ -68,12 +66,11 @@ def draw(view: View) -> None:
         _chart(view, asked, family, ours, [task, search, model])
     else:
         st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
-    work.line(task if better is None else better)
+    work.line(task)
     for other in (search, model):
         if other is not None and other.running:
             work.line(other)
     promise(view, vary)
-    _by_class(view)
 
 
 def _asked(view: View) -> Asked:
@@ -157,7 +154,11 @@ def _chart(view: View, asked: Asked, family: list[sweeps.Member], ours: Any, tas
     assert task is not None
     shows_paper = asked.paper and view.relaxation is not Relaxation.PAPER
     accuracy_of = None if view.counted is None else len(view.counted)
-    beside = figures.controls_beside(view.instance, view.threat, vary, accuracy_of)
+    beside = figures.controls_for(view.instance, view.threat, vary, accuracy_of)
+    plain = not family[0].axis and not shows_paper and not asked.log
+    axis: dict[str, Any] = {"vary": vary, "values": write_numbers(ours[0][0].values.tolist())}
+    splits = [name for name in asked.names if name != view.name]
+    again = exports.made_by(view, "curve", threat=family[0].threat, splits=splits, **axis) if plain else ""
     figure = figures.curve_figure(
         ours,
         vary=vary,
@@ -169,27 +170,16 @@ def _chart(view: View, asked: Asked, family: list[sweeps.Member], ours: Any, tas
         changed=model.result.changed(ours[0][0].values.tolist()) if model is not None and model.result else None,
         accuracy_of=accuracy_of,
         controls=beside,
-        spec=exports.spec(
-            view,
-            "curve",
-            threat=family[0].threat,
-            instances=asked.names,
-            vary=vary,
-            values=ours[0][0].values.tolist(),
-            family=asked.by if family[0].axis else None,
-            # Only the lines that are there already.
-            members=[member.value for member in family[: len(ours)]] if family[0].axis else None,
-            paper=shows_paper,
-            log=asked.log,
-            **sweeps.told_attacks(search),
-            accuracy_of=accuracy_of,
-        ),
+        note=note(family[0].instances, controls=bool(beside)),
+        command=again,
     )
-    note = (
+    hint = (
         "Click a point to move the sliders there. Where not every integer is solved yet, a line keeps the ratio of the "
         "next larger value: nothing is interpolated."
     )
-    clicked = charts.show(figure, key="curve", height=470, select=True, note=note, tasks=tasks)
+    clicked = charts.show(figure, key="curve", height=470, select=True, note=hint, tasks=tasks)
+    if (sure := messages.joint_confidence(family[0].instances)) is not None:
+        st.caption(sure.markdown)
     if beside:
         st.caption(messages.why_controls().markdown)
     elif view.instance.controls and view.counted is None:
@@ -198,25 +188,4 @@ def _chart(view: View, asked: Asked, family: list[sweeps.Member], ours: Any, tas
             state.move(right=True)
     if clicked is not None:
         moved = {vary: sweeps.picked(vary, clicked[0])}
-        state.move(**moved, **({"local": "absolute"} if vary.startswith("local_") else {}))
-
-
-def _by_class(view: View) -> None:
-    """One certificate for each class."""
-    st.subheader(
-        "Class by class",
-        anchor=False,
-        help="Each bar is a certificate of its own: the attacker turns the whole budget against that class. The bars "
-        "do not add up to the number of all.",
-    )
-    if view.instance.prediction is None:
-        st.info("This instance has no predicted labels, so it cannot be split by class.", icon=":material/category:")
-        return
-    task = engine.per_class(view)
-    if task.result:
-        labels, certified, naive, sizes = zip(*task.result)
-        names = [class_name(view.instance, label) for label in labels]
-        spec = exports.spec(view, "classes")
-        figure = figures.class_figure(names, certified, naive, sizes, spec=spec)
-        charts.show(figure, key="classes", height=330, tasks=[task])
-    work.line(task)
+        state.move(**moved, **({"local_mode": "absolute"} if vary.startswith("local_") else {}))

@@ -1,4 +1,4 @@
-"""What the workbench opens at the right: how it was proven, tables of sites and labels, exports, the film."""
+"""What the workbench opens at the right: how it was proven, tables of sites and labels, exports."""
 
 from __future__ import annotations
 
@@ -10,26 +10,23 @@ import pandas as pd
 import streamlit as st
 
 from certcore import figures
-from certcore.messages.ballots import ballots_of
+from certcore.common.numbers import write_numbers
+from certcore.messages.attacker import ballots_of
 from certcore.messages.names import class_name
 from certcore.model_attack.along import Along
 from certcore.model_attack.stored import FoundAttack
-from certcore.result.assemble import result_facts
+from certcore.notebook import note
 from certcore.result.attack_effects import Reach
-from certcore.result.attack_text import attack_text
 from certcore.result.certificate import Certificate
 from certcore.result.states import TargetState
-from certcore.sweep import Curve, Surface
+from certcore.sweep import Counts
 from certcore.sweep.attack_curve import best_below
 from certcore.workbench import attack as drawing
-from certcore.workbench.page import Frame, content
-from certcore.workbench.page import page as film_page
 
 from ..background import sweeps, work
-from ..canvas import attack, film
+from ..canvas import attack
 from ..messages.text import count
 from ..parts import exports, frames, headline
-from ..parts.charts import is_dark
 from ..parts.protect import suggestions
 from ..parts.selection import selected_nodes
 from ..state import state
@@ -43,7 +40,6 @@ TITLES = {
     "export_graph": "Export the graph",
     "export_curve": "Export the curve",
     "export_map": "Export the map",
-    "film": "The film",
 }
 #: Where the work stands that an exported figure comes from.
 FROM = {"export_graph": ("answer", "stage"), "export_curve": ("curve",), "export_map": ("contour",)}
@@ -87,10 +83,10 @@ class Charts:
     axis: str = ""
     end: int = 0
     task: work.Work | None = None
-    lines: list[list[Curve]] = field(default_factory=list)
+    lines: list[list[Counts]] = field(default_factory=list)
     line_done: bool = False
     search: work.Work | None = None
-    surface: Surface | None = None
+    surface: Counts | None = None
     frames: work.Work | None = None
     worth: dict[str, Any] | None = None
     model: Along | None = None
@@ -132,7 +128,6 @@ def draw(
     fresh: bool,
     pictures: list[Picture],
     charts: Charts,
-    small: dict[str, Any],
     waits: list[tuple[str, work.Work]],
 ) -> None:
     """The drawer that is open, if any; `waits`: the work under way, by its place on the screen."""
@@ -142,10 +137,8 @@ def draw(
 
     @st.dialog(TITLES[name], width="medium", position="right", on_dismiss=_closed)
     def content() -> None:
-        shown = _figures(view, name, pictures, charts)
-        ready = {"proven": fresh, "all": bool(pictures), "film": charts.frames is not None}.get(
-            name, shown[0] is not None
-        )
+        shown = _figure(view, name, pictures, charts)
+        ready = {"proven": fresh, "all": bool(pictures)}.get(name, shown is not None)
         with work.drawer(ready):
             if name == "proven":
                 headline.panel(view, result, fresh, charts.changed(view))
@@ -153,32 +146,29 @@ def draw(
                 st.caption("There is nothing here yet; it appears when its first numbers are computed.")
             elif name == "all":
                 _tables(view, pictures[0], charts.changed(view))
-            elif name == "film":
-                _film(view, charts, small)
-            else:
+            elif shown is not None:
                 growing = any(where in FROM[name] and task is not charts.frames for where, task in waits)
-                exports.choices(shown[0], name.removeprefix("export_"), is_dark(), beside=shown[1], growing=growing)
+                exports.choices(shown, name.removeprefix("export_"), growing=growing)
 
     content()
 
 
-def _figures(view: View, name: str, pictures: list[Picture], charts: Charts) -> tuple[Any, Any]:
-    """The figure to export, and the one beside it."""
+def _figure(view: View, name: str, pictures: list[Picture], charts: Charts) -> figures.Figure | None:
+    """The figure to export."""
     if name == "export_graph" and pictures:
-        colour, only = st.session_state["colour"], st.session_state["only"]
-        drawn = [graph(view, one, colour, only) for one in pictures]
-        return drawn[0], drawn[1] if len(drawn) > 1 else None
+        return graph(view, pictures[0], st.session_state["colour"])
     if name == "export_curve" and charts.lines:
-        return curve(view, charts), None
+        return curve(view, charts)
     if name == "export_map" and charts.surface is not None:
-        return surface(view, charts.surface), None
-    return None, None
+        return surface(view, charts.surface)
+    return None
 
 
 def curve(view: View, charts: Charts) -> figures.Figure:
     """The curve as it is exported."""
     accuracy = None if view.counted is None else len(view.counted)
     line = charts.lines[0][0]
+    beside = figures.controls_for(view.instance, view.threat, charts.axis, accuracy)
     return figures.curve_figure(
         charts.lines,
         vary=charts.axis,
@@ -186,65 +176,48 @@ def curve(view: View, charts: Charts) -> figures.Figure:
         attacks=sweeps.known_attacks(charts.search, line),
         changed=None if charts.model is None else charts.model.changed(line.values.tolist()),
         accuracy_of=accuracy,
-        controls=figures.controls_beside(view.instance, view.threat, charts.axis, accuracy),
-        spec=exports.spec(
-            view,
-            "curve",
-            vary=charts.axis,
-            values=np.asarray(line.values).tolist(),
-            accuracy_of=accuracy,
-            **sweeps.told_attacks(charts.search),
-        ),
+        controls=beside,
+        note=note([view.instance], controls=bool(beside)),
+        command=exports.made_by(view, "curve", vary=charts.axis, values=write_numbers(line.values.tolist())),
     )
 
 
-def surface(view: View, found: Surface) -> figures.Figure:
+def surface(view: View, found: Counts) -> figures.Figure:
     """The map as it is exported."""
     x, y = found.x, found.y
     accuracy = None if view.counted is None else len(view.counted)
     across, up = sweeps.position(view.threat, x), sweeps.position(view.threat, y)
-    levels = (0.5, 0.7)
     return figures.contour_figure(
         found,
         x=x,
         y=y,
-        levels=levels,
         marker=None if across is None or up is None else (across, up),
         accuracy_of=accuracy,
-        spec=exports.spec(
+        command=exports.made_by(
             view,
-            "map",
+            "surface",
             x=x,
-            x_values=found.x_values.tolist(),
+            x_values=write_numbers(found.x_values.tolist()),
             y=y,
-            y_values=found.y_values.tolist(),
-            show="ratio",
-            levels=[f"{level:g}" for level in levels],
-            accuracy_of=accuracy,
+            y_values=write_numbers(found.y_values.tolist()),
         ),
     )
 
 
-def graph(view: View, picture: Picture, colour: str, only: list[str]) -> figures.GraphFigure:
-    """The picture for exports: coloured and faded as on the screen."""
-    result, relaxed = picture.result, picture.relaxed
+def graph(view: View, picture: Picture, colour: str) -> figures.GraphFigure:
+    """The picture for exports, coloured as on the screen; margins are told apart there only."""
+    palette = colour if colour in ("class", "correct") else "state"
     on_model = picture.changed is not None and ballots_of(view.instance) is None
-    adversary = "relaxed" if relaxed else "model" if on_model else "attack"
-    replayed = None
-    if adversary == "attack" and result.attack is not None:
-        replayed = attack_text(view.instance, result.threat, result.attack)
-    seen: dict[str, Any] = {"palette": colour, "only": ",".join(only), "adversary": adversary}
+    plain = not picture.relaxed and not on_model and palette == "state"
     return figures.graph_figure(
         view.instance,
-        result,
-        relaxed=relaxed,
-        palette=colour,
-        only=[TargetState[choice.upper()] for choice in only],
+        picture.result,
+        relaxed=picture.relaxed,
+        palette=palette,
         found=picture.found,
         changed=picture.changed,
         title=picture.title,
-        spec=exports.spec(view, "graph", threat=result.threat, attack=replayed, **seen),
-        facts=result_facts(view.instance),
+        command=exports.made_by(view, "certify", threat=picture.result.threat) if plain else "",
     )
 
 
@@ -314,27 +287,3 @@ def _table(frame: pd.DataFrame, name: str, alt: str) -> None:
         key=f"csv_{name}",
         help="The rows of this table, as comma-separated values.",
     )
-
-
-def _film(view: View, charts: Charts, small: dict[str, Any]) -> None:
-    """The run of the budget as a file."""
-    task = charts.frames
-    assert task is not None
-    work.line(task)
-    found: list[Frame] = task.result or []
-    if not task.fresh or not found:
-        return
-    st.caption(f"{count(len(found))} attacks, from {count(found[0].value)} on. The page works without the dashboard.")
-    shelves = {
-        name: kept[3]
-        for name, kept in st.session_state.get("_kept", {}).items()
-        if kept[0] == view.instance.full_digest
-    }
-    quiet = small | {"chosen": None, "selection": [], "worth": None}
-    for label, make, name, mime in (
-        ("Film as HTML", lambda: film_page(content(view.instance, found, quiet, shelves)), "attack.html", "text/html"),
-        ("Film as GIF", lambda: film.gif(view.instance, found, charts.axis), "attack.gif", "image/gif"),
-    ):
-        st.download_button(
-            label, make, name, mime, on_click="ignore", icon=":material/movie:", help="Made when you ask for it."
-        )

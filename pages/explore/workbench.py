@@ -11,14 +11,14 @@ import streamlit as st
 from certcore import messages
 from certcore.common.errors import InputError
 from certcore.figures.style import STATES
-from certcore.messages import short
-from certcore.messages.model_attack import untried
+from certcore.messages.headline import right_only, searched
+from certcore.messages.model import untried
 from certcore.model_attack.along import Along
 from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import FoundAttack
 from certcore.result.attack_effects import reach
 from certcore.result.certificate import Certificate
-from certcore.result.states import FORMER, TargetState
+from certcore.result.states import TargetState
 from certcore.sweep.ranges import first_end, map_end, unit_of
 from certcore.sweep.session import Preview
 from certcore.workbench import message as bench
@@ -48,17 +48,26 @@ CHOICES = [member.name.lower() for member in TargetState]
 PLACES = ("answer", "stage", "curve", "contour")
 COLOURS = {"state": "what happens", "margin": "how far away", "class": "class", "correct": "right or wrong"}
 SHOW = {
-    "attack": "Attack found",
-    "model": "Attack on the model",
+    "attack": "Certificate attack",
+    "model": "Model attack",
     "relaxed": "Relaxed adversary (not an attack)",
     "both": "Both",
 }
 
 
+#: Names of the states in links of earlier versions.
+FORMER = {
+    "other": "not_a_target",
+    "robust": "alone",
+    "shared": "undecided",
+    "attacked": "lost",
+    "uncertified": "before",
+}
+
+
 def _read_states(text: str) -> list[str]:
     """The states to show, from the address."""
-    found = state.words(*CHOICES, *FORMER)(text)
-    return [FORMER[word].name.lower() if word in FORMER else word for word in found]
+    return [FORMER.get(word, word) for word in state.words(*CHOICES, *FORMER)(text)]
 
 
 OWN: dict[str, state.Control] = {
@@ -152,7 +161,7 @@ def draw(view: View) -> None:
     event = canvas.draw(view.instance, small)
     _more(view, now.result)
     _act(view, event)
-    drawers.draw(view, now.result, now.fresh, pictures, charts, small, now.waits)
+    drawers.draw(view, now.result, now.fresh, pictures, charts, now.waits)
     work.watch_all(now.waits, now.tell)
 
 
@@ -202,8 +211,8 @@ def _search_for_more(view: View, now: Now) -> None:
     now.result = better.result if better.result.attack is not None else replace(better.result, attack=None)
     parts = bench.parts(view, now.result)
     if better.fresh:
-        more = now.result.verified_certified - tight.verified_certified
-        now.notes.append(str(short.searched(count(more), count(parts.open))))
+        more = now.result.certified - tight.certified
+        now.notes.append(str(searched(count(more), count(parts.open))))
 
 
 def _told(view: View, now: Now, charts: drawers.Charts) -> dict[str, Any]:
@@ -214,7 +223,7 @@ def _told(view: View, now: Now, charts: drawers.Charts) -> dict[str, Any]:
     else:
         told = bench.no_answer(view, now.result, 0 if now.preview is None else now.preview.certified, model)
     # Files that name models to compare with begin so, without anybody having asked.
-    right = [str(short.right_only())] if view.counted is not None else []
+    right = [str(right_only())] if view.counted is not None else []
     return told | {"notes": [*now.notes, *told["notes"], *right], "act": now.stopped}
 
 
@@ -309,8 +318,8 @@ def _pictures(view: View, now: Now, model: FoundAttack | None) -> tuple[list[Pic
         return [], {}
     if adversary != "attack" and result.fractional is None:
         now.notes.append(
-            "There is no relaxed adversary to show: with whole-graph fields and with votes over groups the bound "
-            "counts flips without giving them places."
+            "There is no relaxed adversary to show: with whole-graph fields the bound counts flips without giving them "
+            "places."
         )
         adversary = "attack"
     found = reach(view.instance, result, relaxed=adversary == "relaxed")
@@ -422,7 +431,7 @@ def _worth(view: View, now: Now, made: drawers.Charts, result: Certificate | Non
     now.wait("curve", task)
     if not task.fresh:
         return None
-    kept, more = task.result.verified_certified, task.result.verified_certified - result.verified_certified
+    kept, more = task.result.certified, task.result.certified - result.certified
     made.worth = {"node": node, "text": f"at least {count(kept)} stay, {count(max(0, more))} more"}
     still = view.threat.replace(
         **{made.axis: None if made.axis == "sigma" else 0}, protected=[*view.threat.protected, node]
@@ -462,8 +471,8 @@ def _more(view: View, result: Certificate | None) -> None:
             list(SHOW),
             format_func=SHOW.__getitem__,
             key="adversary",
-            help="The attack found was replayed: these labels really lose their certificate. The relaxed adversary of "
-            "the linear program spends fractions of flips; it explains the bound, but it is not an attack.",
+            help="The certificate attack found was replayed: these labels really lose their certificate. The relaxed "
+            "adversary of the linear program spends fractions of flips; it explains the bound and is not an attack.",
         )
         if st.session_state["beside"]:
             if st.button("Show one situation only", icon=":material/fullscreen:", help="Forgets the one kept."):

@@ -6,12 +6,17 @@ import contextlib
 import functools
 import hashlib
 import io
+import ipaddress
 import os
 import re
+import secrets
+import shutil
+import time
 from pathlib import Path
 
 import numpy as np
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
@@ -23,13 +28,17 @@ from certcore.messages import dataset_title
 from certcore.model_attack.stored import ModelAttack, attack_files, attacks_on
 
 from ..messages.text import count, markdown, samples
+from ..server import uploads
 
 #: The clone; where the dashboard is installed inside the package, the folder it was started in.
 ROOT = Path(__file__).resolve().parents[2]
 ROOT = ROOT if (ROOT / "app.py").is_file() else Path.cwd()
 MAX_IMPORTED = 20
+A_DAY = 24 * 3600
 IMPORTED = " (imported)"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
+#: The session of each folder of uploads that this server has made.
+_sessions: dict[str, str] = {}
 
 
 def bundle_folder() -> Path:
@@ -38,7 +47,7 @@ def bundle_folder() -> Path:
 
 
 def import_folder() -> Path:
-    """Where uploaded instances are kept, so that a reload or a link finds them again."""
+    """Where uploaded instances are kept; see `upload_folder` for those of one visitor."""
     return Path(os.environ.get("CERTCORE_IMPORTS", ROOT / "runs" / "imported"))
 
 
@@ -59,32 +68,59 @@ def first(names: list[str]) -> str:
 
 
 def names() -> list[str]:
-    """Bundles in alphabetical order, then what this person imported."""
-    found = on_disk()
-    kept = imported() if at_home() else st.session_state.get("imported", [])
-    mine = [name for name in kept if path_of(name).exists()]
-    linked = st.query_params.get("instance", "")
-    # A link to an imported instance works for whoever has the link; nobody else sees it in the list.
-    if linked.startswith("import-") and _NAME.fullmatch(linked) and path_of(linked).exists() and linked not in mine:
-        mine.append(linked)
-        st.session_state["imported"] = mine
-    return found + mine
+    """Bundles in alphabetical order, then the uploads of this visitor."""
+    return on_disk() + imported()
 
 
 def at_home() -> bool:
-    """Whether the server answers this machine alone: then all uploads are its owner's, and every visit lists them."""
-    return st.get_option("server.address") in ("127.0.0.1", "localhost") and not os.environ.get("CERTCORE_PASSWORD")
+    """Whether the server is bound to loopback and has no password: then all uploads are of this machine's owner.
+
+    A header of a request says nothing here, since anyone can write one.
+    """
+    address = st.get_option("server.address") or ""
+    with contextlib.suppress(ValueError):
+        address = "localhost" if ipaddress.ip_address(address).is_loopback else address
+    return address == "localhost" and not os.environ.get("CERTCORE_PASSWORD")
+
+
+def upload_folder() -> Path:
+    """Where the uploads of this visitor are; away from home a folder with a random name that only the session knows."""
+    if at_home():
+        return import_folder()
+    token = st.session_state.setdefault("_visitor", f"visitor-{secrets.token_hex(16)}")
+    context = get_script_run_ctx()
+    _sessions[token] = "" if context is None else context.session_id
+    return import_folder() / str(token)
 
 
 def imported() -> list[str]:
-    """The uploads that are kept, the newest first."""
-    paths = import_folder().glob("import-*.npz")
+    """The uploads of this visitor that are kept, the newest first."""
+    paths = upload_folder().glob("import-*.npz")
     return [one.stem for one in sorted(paths, key=lambda one: -one.stat().st_mtime) if _NAME.fullmatch(one.stem)]
 
 
 def path_of(name: str) -> Path:
-    folder = import_folder() if name.startswith("import-") else bundle_folder()
+    folder = upload_folder() if name.startswith("import-") else bundle_folder()
     return folder / f"{name}.npz"
+
+
+def shown_path(name: str) -> str:
+    """The file of an instance as the visitor has it: on their own machine its whole path, elsewhere folder and name."""
+    path = path_of(name)
+    return str(path.absolute()) if at_home() else f"{path.parent.name}/{path.name}"
+
+
+def forget_ended() -> None:
+    """Delete the uploads of sessions that have ended; those of an earlier run, or of another server, after a day."""
+    for folder in import_folder().glob("visitor-*"):
+        session = _sessions.get(folder.name)
+        old = time.time() - folder.stat().st_mtime > A_DAY
+        if old if session is None else not uploads.remembers(session):
+            shutil.rmtree(folder, ignore_errors=True)
+            _sessions.pop(folder.name, None)
+
+
+uploads.ALSO_TIDY.append(forget_ended)
 
 
 def load(name: str, base_rule: str = "binary") -> Instance:
@@ -168,7 +204,7 @@ def keep(data: bytes, name: str) -> tuple[str, Instance]:
     # By all of its content: names, true labels and layout are not in the instance's own digest, and nobody may be shown
     # those of another visitor's file.
     key = f"import-{hashlib.sha256(data).hexdigest()[:16]}-{stem}"
-    path = import_folder() / f"{key}.npz"
+    path = path_of(key)
     if not path.exists():
         try:
             with atomic_write(path) as handle:
@@ -180,22 +216,21 @@ def keep(data: bytes, name: str) -> tuple[str, Instance]:
                 f"the server has no place for the file ({reason}); whoever runs it can free some space, or name a "
                 "folder that is writable in CERTCORE_IMPORTS"
             ) from error
-        _forget_oldest(path.parent)
-    mine = st.session_state.setdefault("imported", [])
-    if key not in mine:
-        mine.append(key)
+        _forget_oldest()
     return key, instance
 
 
-def _forget_oldest(folder: Path) -> None:
-    """Only the newest uploads are kept; another visitor may be doing the same at this moment."""
-    ages = []
-    for path in folder.glob("import-*.npz"):
-        with contextlib.suppress(OSError):
-            ages.append((path.stat().st_mtime, path))
-    for _, path in sorted(ages)[:-MAX_IMPORTED]:
-        with contextlib.suppress(OSError):
-            path.unlink()
+def _forget_oldest() -> None:
+    """Keep so many uploads of all visitors together: the oldest of a visitor with the most of them goes first."""
+    ages: dict[Path, list[tuple[float, Path]]] = {}
+    for path in import_folder().glob("**/import-*.npz"):
+        with contextlib.suppress(OSError):  # another visitor may be doing the same at this moment
+            ages.setdefault(path.parent, []).append((path.stat().st_mtime, path))
+    for _ in range(sum(map(len, ages.values())) - MAX_IMPORTED):
+        most = max(ages.values(), key=len)
+        oldest = min(most)
+        most.remove(oldest)
+        oldest[1].unlink(missing_ok=True)
 
 
 def packed(arrays: dict[str, np.ndarray]) -> bytes:

@@ -26,6 +26,7 @@ BASE_KEYS = (
     "ballots",
     "ballots_weight",
     "weights_read_edges",
+    "ballots_checked",
 )
 #: Each of these is a base certificate, with what belongs to it.
 BASES = ("base_grid", "votes", "ballots")

@@ -64,7 +64,7 @@ def draw(page: str, own: dict[str, Control], place: Any) -> View | Absence:
     with place:
         name = strip.chooser(choices)
     st.session_state["_view"]["instance"] = name  # also if it turns out to be damaged: every page says the same
-    rule = BaseRule(st.session_state["rule"] or "binary")
+    rule = BaseRule(st.session_state["base_rule"] or "binary")
     try:
         instance = bundles.load(name, rule)
     except InputError as error:
@@ -78,7 +78,7 @@ def draw(page: str, own: dict[str, Control], place: Any) -> View | Absence:
 
 def _changed() -> bool:
     """Whether something behind “More” is not at its first value."""
-    keys = ("targets", "right", "relaxation", "strengthen", "rule", "protect")
+    keys = ("targets", "right", "relaxation", "strengthen", "base_rule", "protect")
     return any(st.session_state[key] not in (SHARED[key][0], None) for key in keys)
 
 
@@ -92,11 +92,11 @@ def _more(own: dict[str, Control], name: str, instance: Instance, rule: BaseRule
     protected, wrong = _protected(instance)
     st.button("Reset", on_click=_reset, icon=":material/restart_alt:", width="stretch", help="Back to the first view.")
     state.remember(own)
-    mode = str(st.session_state["local"] or "off")
+    mode = str(st.session_state["local_mode"] or "off")
     prefix = "share" if mode == "relative" else "local"
     local: dict[str, Any] = {
         f"local_{t}": None if mode == "off" else st.session_state.get(f"{prefix}_{t}") for t in state.AT_NODES
-    } | {f"local_{entry.name}": st.session_state[entry.local_name] for entry in TABLE if entry.brings_nodes}
+    } | {entry.local_name: st.session_state[entry.local_name] for entry in TABLE if entry.brings_nodes}
     try:
         budgets: dict[str, Any] = {
             entry.name: float(st.session_state[entry.name]) if entry.lengths else int(st.session_state[entry.name])
@@ -144,7 +144,8 @@ def _none_at_all() -> str:
 
 def _not_here(name: str) -> str:
     again = (
-        " Only the newest uploads are kept: if you have the file, upload it again under **Your data**."
+        " Only the newest uploads are kept, and on a shared server only for the visit in which they were made: if you "
+        "have the file, upload it again under **Your data**."
         if name.startswith("import-")
         else ""
     )
@@ -228,13 +229,12 @@ def _relaxation(instance: Instance) -> tuple[Relaxation, int, bool]:
     relaxation = controls.segmented_control(
         st,
         "Relaxation",
-        ["tight", "exact"] if ballots else ["tight", "paper", "exact"],
+        ["tight"] if ballots else ["tight", "paper"],
         format_func=str.capitalize,
         key="relaxation",
-        help="Tight: our linear program, verified. Paper: the published one, verified as well, for comparison. "
-        "Exact: the integer program with a time limit; what it adds is the solver's claim and is not verified.",
+        help="Tight: our linear program. Paper: the published one, for comparison.",
     )
-    limit = st.session_state["limit"]
+    limit = st.session_state["time_limit"]
     if ballots and st.session_state["strengthen"]:
         state.replace("strengthen", False, "the rows of the strong form do not apply to ballots")
     form = Relaxation(relaxation or "tight")
@@ -246,20 +246,20 @@ def _relaxation(instance: Instance) -> tuple[Relaxation, int, bool]:
         help="Improves the number in place: a search for rows that every whole-number attack satisfies. Each step is "
         "verified in exact integers, and it stops by itself when an attack shows that no more can be certified.",
     )
-    if form is Relaxation.EXACT or strengthen:
+    if strengthen:
         limit = controls.number_input(
-            st, "Time limit (s)", 1, 600, key="limit", help="The search stops here; what it has proven stays."
+            st, "Time limit (s)", 1, 600, key="time_limit", help="The search stops here; what it has proven stays."
         )
     if "votes" not in instance.base.arrays():
-        if st.session_state["rule"] != BaseRule.BINARY:
-            state.replace("rule", "binary", "the base certificate of this instance does not come from votes")
+        if st.session_state["base_rule"] != BaseRule.BINARY:
+            state.replace("base_rule", "binary", "the base certificate of this instance does not come from votes")
     else:
         controls.segmented_control(
             st,
             "Votes",
             list(map(str, BaseRule)),
             format_func={"binary": "Binary", "multiclass": "Multi-class"}.__getitem__,
-            key="rule",
+            key="base_rule",
             help="How votes become a base certificate: the label against one half (binary, as in the paper), "
             "or against the strongest other class (multi-class). Choose before you look: taking the better of the two "
             "afterwards spends α twice, so α would have to be halved.",

@@ -186,13 +186,13 @@ def _edges_each(name: str) -> None:
 
 def _per_node(instance: Instance, name: str) -> None:
     """What the attacker may do at one node: a chip that opens its local budget."""
-    mode, most = st.session_state["local"], state.most_per_node(instance)[name]
+    mode, most = st.session_state["local_mode"], state.most_per_node(instance)[name]
     key = f"share_{name}" if mode == "relative" else f"local_{name}"
     set_to = st.session_state[key] if mode != "off" else None
     told = "per node" if set_to is None and most is None else f"per node ≤ {most if set_to is None else set_to:.3g}"
 
     def chosen(key: str = f"_mode_{name}") -> None:
-        st.session_state["local"] = st.session_state[key]
+        st.session_state["local_mode"] = st.session_state[key]
 
     with st.popover(told, type="tertiary", key=f"per_node_{name}", help="Limit what the attacker may do at one node."):
         st.session_state[f"_mode_{name}"] = mode
@@ -264,7 +264,7 @@ def _sigma(instance: Instance) -> None:
     with st.container(key="budget_sigma", width=190, gap=None):
         pair(
             "sigma",
-            "Attacker nodes σ",
+            "Attacked nodes σ",
             [*stops(instance.graph.n_nodes), ALL],
             help="How many nodes the attacker may control. “all”: every node; 0: none. Empty the field for “all”.",
             field={"min_value": 0, "max_value": MAX_BUDGET, "step": 1},

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from certcore import figures, messages
+from certcore import messages
 from certcore.common.exact import confidence_text, decimal_text
 from certcore.common.rounding import share_down
 from certcore.domain.base_rule import BaseRule
@@ -14,7 +14,7 @@ from certcore.domain.scale import shown
 from certcore.instance.instance import Instance
 
 from ..messages.text import budget_words, count, markdown, samples
-from ..parts import ballots, charts, exports, why
+from ..parts import ballots, charts, pictures, why
 from ..state import controls, state
 from ..state.state import View
 
@@ -53,7 +53,9 @@ def _kind(instance: Instance) -> None:
     if "alpha" in facts:
         number = int(facts.get("samples", facts.get("n_samples", 0)))
         columns[1].metric("Samples per node", samples(number), help="Votes that estimate how often the label wins.")
-        columns[2].metric("Confidence", f"{confidence_text(facts['alpha'], 100)} %", help="For all nodes together.")
+        columns[2].metric(
+            "Confidence", f"{confidence_text(facts['alpha'], 100)} %", help="1 − α for all nodes together (Bonferroni)."
+        )
     else:
         columns[1].metric(
             "Distinct fronts", count(fronts.n_fronts), help="Nodes with equal certificates share one front."
@@ -81,7 +83,7 @@ def _kind(instance: Instance) -> None:
 
 def _map(view: View) -> None:
     """The share certified one by one, over one or two budgets."""
-    st.subheader("Share certified node by node", anchor=False)
+    st.subheader("Share certified by the naive certificate", anchor=False)
     axes = list(view.instance.base.axes)
     if st.session_state["bx"] not in axes:
         state.replace("bx", axes[0], "this base certificate does not cover that")
@@ -101,17 +103,19 @@ def _map(view: View) -> None:
         help="Budget on the vertical axis.",
     )
     second = None if y == "none" else y
-    fronts, again = view.instance.base.fronts(), exports.spec(view, "base", x=x, y=second)
-    shares = figures.base_figure(fronts, x, second, nodes=view.targets, scale=view.instance.scale, spec=again)
-    charts.show(shares, key="base_map", height=380)
+    shares = pictures.base_shares(view.instance, view.targets, x, second)
+    charts.draw(
+        shares.plotly(dark=charts.is_dark(), transparent=True), shares.description(), key="base_map", height=380
+    )
 
 
 def _votes(view: View) -> None:
     """How often the label wins under noise."""
     st.subheader("How sure the votes are", anchor=False, help="p: lower bound on how often the label wins under noise.")
     p, clean = why.lower_bounds(view.instance), view.instance.base.fronts().clean
-    spread = figures.distribution_figure(p[view.targets], spec=exports.spec(view, "distribution"))
-    charts.show(spread, key="p_distribution", height=330)
+    label = "p (lower bound on the probability of the label)"
+    spread = pictures.histogram(p[view.targets], label, dark=charts.is_dark())
+    charts.draw(spread, f"How many targets have which {label}.", key="p_distribution", height=330)
     half = " (p ≤ ½)" if view.rule is BaseRule.BINARY else ""
     st.caption(
         f"{count(int((~clean[view.targets]).sum()))} of {count(len(view.targets))} targets abstain{half}: "

@@ -8,21 +8,18 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from certcore import figures, messages
+from certcore import messages
 from certcore.domain.graph import Graph
-from certcore.domain.perturbations import LABELS, node_types
+from certcore.domain.perturbations import LABELS, TYPES, node_types
 from certcore.domain.scale import shown
-from certcore.figures.kinds.front import two_axes
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name, node_name
-from certcore.result.attack_effects import reach
-from certcore.result.attack_text import attack_text
+from certcore.result.attack_effects import influence, reach
 from certcore.result.certificate import Certificate
-from certcore.result.influence import influence
 from certcore.result.states import TargetState
 
 from ..messages.text import count, length, markdown, plain
-from ..parts import charts, exports, headline, neighbourhood, why
+from ..parts import charts, headline, neighbourhood, pictures, why
 from ..parts.search import search
 from ..state import controls, menu, state
 from ..state.state import View
@@ -62,7 +59,7 @@ def draw(view: View) -> None:
         _around(view.instance, result, node)
     with right:
         _front(view, result, node, received)
-    why.votes(view.instance, node, exports.spec(view, "votes", node=node))
+    why.votes(view.instance, node)
 
 
 def most_interesting(instance: Instance, result: Certificate) -> int:
@@ -165,17 +162,13 @@ def _front(view: View, result: Certificate, node: int, received: Sequence[float]
     """The smallest budgets that its base certificate leaves uncertified, and what it receives."""
     instance = view.instance
     st.subheader("Its front", anchor=False, help="The smallest budgets that the base certificate leaves uncertified.")
-    x, y = two_axes(instance, view.threat)
-    replayed = None if result.attack is None else attack_text(instance, result.threat, result.attack)
-    figure = figures.front_figure(
-        shown(instance.scale, instance.base.fronts().of_node(node)),
-        x,
-        y,
-        received=received,
-        budgets=shown(instance.scale, view.threat.budgets).tolist(),
-        node=plain(node_name(instance, node)),
-        spec=exports.spec(view, "front", threat=result.threat, node=node, x=x, y=y, attack=replayed),
-    )
-    charts.show(figure, key="front", height=340)
+    axes = pictures.two_axes(instance, view.threat)
+    x, y = axes
+    points, got = pictures.front_points(instance, node, axes, received)
+    budgets = shown(instance.scale, view.threat.budgets)[[TYPES.index(name) for name in axes]].tolist()
+    screen = pictures.front(points, got, budgets, axes, dark=charts.is_dark())
+    told = "; ".join(f"{a:.4g} and {b:.4g}" for a, b in points[:8].tolist()) or "none, certified at every budget"
+    alt = f"Smallest uncertified budgets of {LABELS[x]} and {LABELS[y]}: {told}."
+    charts.draw(screen, alt, key="front", height=340)
     star = f" The star is what this node receives in the replayed attack, in {LABELS[x]} and {LABELS[y]}."
     st.caption("Shaded: certified." + ("" if received is None else star))

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import streamlit as st
 
-from certcore import figures
 from certcore.result.attack_effects import reach
 from certcore.result.certificate import Certificate
 
 from ..background import engine, work
 from ..messages.text import count
 from ..parts import charts, method_text
+from ..parts.pictures import bars
 from ..state.state import View
 from . import pictures
 
@@ -29,13 +29,10 @@ def draw(view: View) -> None:
     if steps:
         values = np.array([certified for certified, *_ in steps])
         targets = steps[0][1]
-        figure = figures.BarFigure(
-            categories=tuple(names[: len(values)]),
-            series=(figures.Bars(label="certified", values=values / max(targets, 1), counts=values),),
-            sizes=np.full(len(values), targets),
-            name="story",
-        )
-        charts.show(figure, key="story", height=300)
+        shares = (values / max(targets, 1)).tolist()
+        texts = [f"{name}: {count(value)} of {count(targets)} certified" for name, value in zip(names, values.tolist())]
+        screen = bars(names[: len(values)], shares, "certified ratio", texts, dark=charts.is_dark())
+        charts.draw(screen, f"{'; '.join(texts)}.", key="story", height=300)
     work.line(task, f"{count(steps[0][1])} targets; budgets as above." if steps else "")
 
     limits = engine.story_limits(view)
@@ -77,11 +74,11 @@ def _what() -> None:
     text.markdown(
         "A classifier labels all nodes of **one** graph at once, and an attacker may change that one graph within the "
         "budgets above. A base certificate says for each node alone which changes cannot move its label; counting "
-        "those nodes gives the number *one by one*. The *collective* certificate asks how many labels one single "
+        "those nodes gives the *naive* number. The *collective* certificate asks how many labels one single "
         "changed graph can break at most, and certifies the rest."
     )
     folder = Path(method_text.__file__).parent
     spot = "A small graph with one attacked spot: flips that are spent there cannot be spent elsewhere as well."
     graph.image(str(folder / "picture-graph.svg"), width="stretch", alt=spot)
-    few = "Two bars: few labels are certified node by node, many more under one shared attack."
+    few = "Two bars: few labels are certified by the naive certificate, many more under one shared attack."
     bars.image(str(folder / "picture-count.svg"), width="stretch", alt=few)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from certcore.figures.kinds.graph import positions_of
+from certcore.figures.graph import positions_of
 from certcore.figures.style import TOKENS
 from certcore.instance.instance import Instance
 from certcore.result.attack_effects import reach

@@ -10,8 +10,7 @@ from typing import Any
 import pandas as pd
 import streamlit as st
 
-from certcore.figures.paper import paper_file, read_paper
-from certcore.figures.serial import figure_of
+from certcore.figures.paper import paper_file, read_paper, stored_figure
 
 from ..parts import charts
 from ..state import controls, state
@@ -42,7 +41,7 @@ def sections() -> list[Part]:
 
 
 def named() -> dict[str, tuple[str, str]]:
-    """Every figure in every form, by the name it has in a link and in `certcore draw paper`."""
+    """Every figure in every form, by the name it has in a link."""
     places = [place for section in sections() for place in section["places"]]
     return {name: (place["name"], form) for place in places for form, name in place["forms"].items()}
 
@@ -187,7 +186,7 @@ def _figures(slug: str, part: list[Part]) -> None:
         picture = next(iter(shown["pictures"].values()))
     else:
         st.markdown(f"**{picture['title']}**")
-        figure = figure_of(picture["figure"])
+        figure = stored_figure(picture["figure"])
         lines = len(picture["figure"].get("lines", ()))
         charts.show(figure, key=f"paper_{figure.name}", height=HEIGHT + 26 * max(0, lines - 3))
     absent = [form for form in shown["forms"] if form not in shown["pictures"]]

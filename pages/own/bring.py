@@ -58,6 +58,10 @@ def take(parts: list[tuple[str, bytes]]) -> None:
 
 
 def draw(view: View | None) -> None:
+    if not bundles.at_home():
+        st.caption(
+            "Others use this server too: what you upload is listed for you alone, until you close or reload this page."
+        )
     with st.expander("From your own model, in Python", expanded=True, icon=":material/code:"):
         st.code(examples.SNIPPET, language="python")
         st.caption("The table of all keys of an instance file is in the documentation; unknown keys are ignored.")

@@ -124,7 +124,7 @@ def _accepted(claim: CheckedProof) -> bool:
     )
     st.caption(
         "What was checked: the program was derived again from the instance, and the dual values in the proof were "
-        "evaluated in exact integers. What the proof rests on: this clean graph, its receptive fields, and its base "
+        "evaluated in exact integers. What the proof rests on: the observed graph, its receptive fields, and its base "
         "certificate."
     )
     return True

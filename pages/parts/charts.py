@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import streamlit as st
 
 from certcore import figures
-from certcore.figures.kinds.contour import cell_hover
+from certcore.figures.contour import cell_hover
 
 from ..background import work
 from . import exports
@@ -38,31 +38,15 @@ def show(
 
     `tasks`: the work that the figure comes from.
     """
-    screen = figures.plotly(figure, dark=is_dark(), transparent=True)
-    # The font of the page, so that Plotly measures what is drawn.
-    screen.update_layout(
-        height=height,
-        font={"family": FONT},
-        margin={"t": 28, "l": 4, "r": 4, "b": 4},
-    )
-    screen.update_xaxes(title={"font": {"size": 14}, "standoff": 8})
-    screen.update_yaxes(title={"font": {"size": 14}, "standoff": 8})
+    screen = figure.plotly(dark=is_dark(), transparent=True)
     if restyle is not None:
-        restyle(screen)
+        restyle(_styled(screen, height))
     if select and isinstance(figure, figures.ContourFigure):
         screen.add_trace(_cells(figure))
-    chosen = st.plotly_chart(
-        screen,
-        key=key,
-        theme=None,
-        config=dict(figures.PLOTLY_CONFIG),
-        on_select="rerun" if select else "ignore",
-        selection_mode="points",
-        alt=figures.alt_text(figure),
-    )
+    chosen = draw(screen, figure.description(), key=key, height=height, select=select, styled=restyle is not None)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="content"):
-            exports.menu(figure, key, is_dark(), growing=any(one is not None and one.running for one in tasks))
+            exports.menu(figure, key, growing=any(one is not None and one.running for one in tasks))
         if note:
             st.caption(note, width="stretch")
     if not select:
@@ -70,6 +54,37 @@ def show(
     points = chosen["selection"]["points"] if chosen else []
     data = [_listed(point.get("customdata")) for point in points if point.get("customdata") is not None]
     return _once(data[0] if data else None, key)
+
+
+def draw(
+    screen: go.Figure, alt: str, *, key: str, height: int = 360, select: bool = False, styled: bool = False
+) -> Any:
+    """Draw a picture of Plotly in the font of the page; returns what is selected in it."""
+    return st.plotly_chart(
+        screen if styled else _styled(screen, height),
+        key=key,
+        theme=None,
+        config=dict(figures.PLOTLY_CONFIG),
+        on_select="rerun" if select else "ignore",
+        selection_mode="points",
+        alt=alt,
+    )
+
+
+def _styled(screen: go.Figure, height: int) -> go.Figure:
+    """The font of the page, so that Plotly measures what is drawn, and the same margins everywhere."""
+    background = "rgba(0,0,0,0)"
+    screen.update_layout(
+        height=height,
+        template="plotly_dark" if is_dark() else "plotly_white",
+        font={"family": FONT},
+        margin={"t": 28, "l": 4, "r": 4, "b": 4},
+        paper_bgcolor=background,
+        plot_bgcolor=background,
+    )
+    screen.update_xaxes(title={"font": {"size": 14}, "standoff": 8})
+    screen.update_yaxes(title={"font": {"size": 14}, "standoff": 8})
+    return screen
 
 
 def click_points(edges: np.ndarray, log: bool, pieces: int = 32) -> tuple[np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import plotly.graph_objects as go
 import streamlit as st
 
-from certcore.figures.kinds.curve import CurveFigure
+from certcore.figures import CurveFigure
 from certcore.figures.style import COMPARED, Kind
 
 #: The picture and its margins, and how far apart two names stand at least, all in pixels.
@@ -52,14 +52,14 @@ def coinciding(figure: CurveFigure) -> dict[int, str]:
 
 
 def restyle(screen: go.Figure, figure: CurveFigure) -> None:
-    """Lines without marks and without a legend."""
+    """Lines without a legend."""
     for trace in screen.data:
         trace.showlegend = False
         if not (trace.legendgroup or "").startswith("line-") or trace.mode != "lines+markers":
             continue
         line = figure.lines[int(trace.legendgroup.removeprefix("line-"))]
         naive = line.kind == Kind.NAIVE
-        trace.marker.opacity, trace.line.width = 0, 1.4 if naive else 2.4
+        trace.line.width = 1.4 if naive else 2.4
         if naive and not line.ratio.all():  # along the axis there is nothing to see
             last = int((line.ratio > 0).sum()) + 1
             trace.x, trace.y, trace.customdata = trace.x[:last], trace.y[:last], trace.customdata[:last]
@@ -82,7 +82,7 @@ def draw(ends: Sequence[End], *, dark: bool) -> None:
         above, lowest = places[k] + APART, lowest + APART
     names, leaders = [], []
     for k, end in enumerate(ends):
-        token = COMPARED[k % len(COMPARED)][0]
+        token = COMPARED[k % len(COMPARED)]
         colour = token.dark if dark else token.light
         rows = "".join(f"<small>{html.escape(row)}</small>" for row in end.rows)
         names.append(

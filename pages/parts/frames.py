@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from certcore.figures.table import csv_text
-from certcore.notebook.tables import harmless as harmless
+from certcore.figures.table import harmless as harmless
 
 
 def csv(frame: pd.DataFrame) -> bytes:

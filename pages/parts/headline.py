@@ -11,7 +11,6 @@ import streamlit as st
 from certcore import messages
 from certcore.common.rounding import rounded_up, share_down
 from certcore.model_attack.stored import FoundAttack
-from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 
 from ..background import engine, work
@@ -59,16 +58,10 @@ def panel(view: View, result: Certificate | None, fresh: bool, model: FoundAttac
 
 
 def _checked(result: Certificate) -> None:
-    if not result.unproven:
-        st.markdown(
-            "This count does not rest on the solver: its dual values were turned into integers and the bound was "
-            "recomputed **exactly**. Anyone can do that again from the proof file, without a solver."
-        )
-    else:
-        st.markdown(
-            f"Proven in exact arithmetic: **{count(result.verified_certified)}** of {count(result.targets)}. The "
-            f"integer program says {count(result.certified)}; that is the solver's claim and is not verified."
-        )
+    st.markdown(
+        "This count does not rest on the solver: its dual values were turned into integers and the bound was "
+        "recomputed **exactly**. Anyone can do that again from the proof file, without a solver."
+    )
 
 
 def _asked(view: View, result: Certificate) -> int | None:
@@ -88,7 +81,7 @@ def _strengthened(view: View, result: Certificate) -> work.Work | None:
 def remarks(view: View, result: Certificate) -> None:
     """What must be said beside the number: certified accuracy, uncovered types, the paper's edge rule."""
     if view.counted is not None and _asked(view, result) is not None:
-        told = messages.certified_accuracy(view.instance, result.threat, result.verified_certified, view.counted)
+        told = messages.certified_accuracy(view.instance, result.threat, result.certified, view.counted)
         st.info(told.markdown, icon=":material/target:")
     for remark in messages.remarks(view.instance, result.threat):
         st.warning(remark.markdown, icon=":material/warning:")
@@ -113,10 +106,9 @@ def with_attack(view: View) -> Certificate | None:
         text = messages.bracket(shown if search is not None and search.fresh and shown is not None else result)[0]
         line = (
             f"{messages.summary(result, asked).markdown} · "
-            f"node by node {share_down(result.naive_certified, result.targets if asked is None else asked)} · "
+            f"naive {share_down(result.naive_certified, result.targets if asked is None else asked)} · "
             f"left uncertified: {text} · "
-            + ("integer program" if result.relaxation == Relaxation.EXACT else f"{result.relaxation} relaxation")
-            + f", {seconds(result.seconds)}"
+            f"{result.relaxation} relaxation, {seconds(result.seconds)}"
         )
         work.line(search if search is not None and not search.fresh else task, line)
         if not result.status.is_final:
@@ -127,7 +119,7 @@ def with_attack(view: View) -> Certificate | None:
 
 def _done(result: Certificate) -> str:
     ended = result.status.is_final
-    icon = ":material/hourglass_bottom:" if not ended else ":material/info:" if result.unproven else ":material/check:"
+    icon = ":material/hourglass_bottom:" if not ended else ":material/check:"
     return f"{icon} {messages.status(result).markdown}"
 
 
@@ -137,13 +129,13 @@ def report(view: View, ready: bool) -> None:
         "Prepare a report",
         icon=":material/summarize:",
         disabled=not ready,
-        help="All figures for print and screen, their numbers, the proof and a page that explains them, in one zip.",
+        help="A page that explains the certificate, its figures for print, their numbers and the proof, in one zip.",
     ):
         st.session_state["_report"] = view.key
     if st.session_state.get("_report") != view.key:
         return
     attacks = bundles.attacks(view.name, view.instance)
-    task = engine.report(view, bundles.path_of(view.name).name, attacks)
+    task = engine.report(view, bundles.shown_path(view.name), attacks)
     work.line(task)
     if task.fresh:
         st.download_button(

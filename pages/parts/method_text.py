@@ -4,13 +4,13 @@ from __future__ import annotations
 
 STEPS = (
     (
-        "Node by node (naive)",
+        "Naive: one by one",
         "For each node alone, the base certificate says which budgets cannot change its label. Counting the nodes that "
         "withstand the whole budget is sound, but pessimistic: every node is allowed its own worst attack, as if there "
         "were one attacked graph per node.",
     ),
     (
-        "One shared graph",
+        "Collective: all at once",
         "In truth there is one graph, and all labels are read from the same changed graph. As long as every prediction "
         "sees every flip this gains nothing: a flip that hurts one node is there for all. The number stays.",
     ),
@@ -26,7 +26,7 @@ STEPS = (
         "one well-connected node any more.",
     ),
     (
-        "Few attackers (σ)",
+        "Few attacked nodes (σ)",
         "Finally the attacker may control only some nodes: {sigma}. Flips must happen at those.",
     ),
 )
@@ -36,7 +36,7 @@ DETAILS = (
         "The threat model",
         ":material/security:",
         """
-The attacker changes one clean graph once, knowing everything, and may make at most $r_k$ flips of each type $k$:
+The attacker changes the observed graph once, knowing everything, and may make at most $r_k$ flips of each type $k$:
 attribute
 additions, attribute deletions, edge additions, edge deletions. Optionally at most a local budget of flips per node,
 and only
@@ -77,9 +77,7 @@ An integral attack on $n$ reaches at least one front point; put $s=1$ on one of 
 program is
 at least the number of labels any attack can break. The *paper* relaxation uses $u_{n,k}\\ge p_k s_{n,p}$ for every
 point
-alone: a node with four points can then be “broken” by a quarter of each. *Tight* is never weaker. *Exact* asks
-the integer
-program; what it adds is the solver's claim and is not verified.
+alone: a node with four points can then be “broken” by a quarter of each. *Tight* is never weaker.
 """,
     ),
     (
@@ -103,7 +101,7 @@ rounded down. A proof file holds the dual values; “Check a proof” evaluates 
 - It does **not** say which labels stay: it is a count over all targets. Only targets that are certified on their own
   are named.
 - It does not say that labels are *correct*. It says that they do not change.
-- It is about **this** clean graph, this model, and this threat model; not about other graphs, retraining or
+- It is about **this** observed graph, this model, and this threat model; not about other graphs, retraining or
   poisoned training.
 - With smoothing it holds with the stated confidence, and for the *smoothed* classifier.
 - An attack that was found shows what the base certificates leave open. It does not prove that the model's label
@@ -120,13 +118,13 @@ rounded down. A proof file holds the dual values; “Check a proof” evaluates 
 |---|---|
 | global budget | how many flips of each type in the whole graph |
 | local budget | how many per node, absolute or as a share of what the node has |
-| σ | how many nodes the attacker may control |
+| attacked nodes σ | how many nodes the attacker may control |
 | targets | the nodes whose labels are counted |
 | field | nodes and edges that can influence a prediction |
 | base certificate | per node: budgets that provably cannot change its label |
 | front | per node: the smallest budgets that are not certified |
-| naive / collective | counting node by node / counting under one shared graph |
-| bound | upper limit on how many targets can be left uncertified: proven, or the solver's claim (*exact*) |
+| naive / collective | counting nodes one by one / all at once, under one shared graph |
+| bound | upper limit on how many targets can be left uncertified, proven |
 | hit | flips are spent at this node, whether or not its label is counted |
 | loses its certificate | what lies inside the field of this target reaches its front |
 | attack | an integer allocation, replayed against the base certificates |

@@ -9,8 +9,7 @@ import numpy as np
 
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES, node_types
 from certcore.domain.scale import shown
-from certcore.figures.kinds import graph_nodes
-from certcore.figures.style import CLOSENESS, LOST_COLOUR, ORANGE, STATES, TYPE_COLOURS
+from certcore.figures.style import LOST_COLOUR, ORANGE, STATES, TYPE_COLOURS, closeness
 from certcore.instance.fields import Fields, fields_of
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name, node_name
@@ -186,7 +185,7 @@ def _node(instance: Instance, near: Neighbourhood, node: int, hop: int, marks: M
     if lost:
         colour = LOST_COLOUR
     elif state in (TargetState.UNDECIDED, TargetState.ALONE):
-        step = CLOSENESS[int(graph_nodes.closeness(np.array([margin]))[0])]
+        step = closeness(int(margin))
         colour = step.dark if dark else step.colour
     else:
         colour = STATES[state].colour

@@ -37,8 +37,7 @@ def promise(view: View, vary: str) -> None:
     if found.value is None:
         st.warning(f"{said} Try a smaller share.", icon=":material/block:")
         return
-    icon = ":material/verified:" if found.verified else ":material/info:"
-    (st.success if found.verified else st.info)(said, icon=icon)
+    st.success(said, icon=":material/verified:")
     if found.unbounded:
         return
     if st.button("Move the slider there", icon=":material/arrow_forward:", help="Sets this budget in the sidebar."):

@@ -36,9 +36,9 @@ def _gain(view: View, result: Certificate) -> None:
     without = task.result if task.fresh else None
     st.metric(
         "Certified with this protection",
-        f"{count(result.verified_certified)} of {count(result.targets)}",
+        f"{count(result.certified)} of {count(result.targets)}",
         # Proven counts on both sides: what the solver claims beyond them is no merit of the protection.
-        None if without is None else result.verified_certified - without.verified_certified,
+        None if without is None else result.certified - without.certified,
         delta_description="against no protection" if without is not None else None,
         help="The same budgets, with and without the protected nodes.",
     )

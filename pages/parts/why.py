@@ -5,18 +5,16 @@ from __future__ import annotations
 import numpy as np
 import streamlit as st
 
-from certcore import figures
 from certcore.common.rounding import rounded_down, rounded_up
 from certcore.domain.perturbations import FLIPS
-from certcore.figures import ViewSpec
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name, node_name
 
 from ..messages.text import budget_words, count, plain
-from . import charts
+from . import charts, pictures
 
 
-def votes(instance: Instance, node: int, spec: ViewSpec | None = None) -> None:
+def votes(instance: Instance, node: int) -> None:
     """The votes behind the node's label, its p and the thresholds, if the base certificate rests on votes."""
     arrays = instance.base.arrays()
     st.subheader("Its votes", anchor=False)
@@ -28,8 +26,12 @@ def votes(instance: Instance, node: int, spec: ViewSpec | None = None) -> None:
     label = int(np.asarray(instance.prediction)[node])
     left, right = st.columns([1.15, 1], gap="large")
     with left:
-        figure = figures.votes_figure(counts, names, label, plain(node_name(instance, node)), spec=spec)
-        charts.show(figure, key="votes", height=300)
+        named = [f"{name} (label)" if k == label else name for k, name in enumerate(names)]
+        texts = [f"{plain(name)}: {count(int(number))} votes" for name, number in zip(named, counts)]
+        screen = pictures.bars(named, counts.tolist(), "votes", texts, dark=charts.is_dark())
+        charts.draw(
+            screen, f"Votes of node {plain(node_name(instance, node))}: {'; '.join(texts)}.", key="votes", height=300
+        )
     with right:
         p = float(lower_bounds(instance)[node])
         st.metric(

@@ -39,6 +39,8 @@ _lock = threading.Lock()
 #: Bytes that are arriving at this moment, by session.
 _arriving: dict[str, int] = {}
 _tidying = threading.Event()
+#: What else is freed when sessions have ended.
+ALSO_TIDY: list[Callable[[], None]] = []
 
 
 def most() -> int:
@@ -50,6 +52,12 @@ def most() -> int:
 def _sessions() -> Any:
     """The sessions of this server; None where there is no server (tests of single pages have half of one)."""
     return getattr(runtime.get_instance(), "_session_mgr", None) if runtime.exists() else None
+
+
+def remembers(session: str) -> bool:
+    """Whether the server still remembers this session, with a connection or away for a moment."""
+    sessions = _sessions()
+    return sessions is None or sessions.get_session_info(session) is not None
 
 
 def may_upload(session: str) -> bool:
@@ -146,6 +154,9 @@ def _tidy() -> None:
             files = runtime.get_instance().uploaded_file_mgr
             if isinstance(files, MemoryUploadedFileManager):
                 forget_ended(files)
+            for tidy in ALSO_TIDY:
+                with contextlib.suppress(OSError):
+                    tidy()
 
 
 def guard() -> None:

@@ -49,7 +49,7 @@ class Entry:
 MENU = (
     Entry("explore", "workbench", "Workbench"),
     Entry("explore", "compare", "Compare"),
-    Entry("inspect", "node", "Node by node"),
+    Entry("inspect", "node", "One node"),
     Entry("own", "bring", "Your data"),
     Entry("own", "check", "Check a proof"),
     Entry("learn", "method", "Learn"),

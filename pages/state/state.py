@@ -14,18 +14,18 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from certcore.common.errors import InputError
 from certcore.common.numbers import parse_nodes as parse_nodes
 from certcore.common.numbers import write_nodes as write_nodes
-from certcore.domain import settings
+from certcore.domain import parameters as table
 from certcore.domain.base_rule import BaseRule
+from certcore.domain.parameters import FORMER, only_with, packed_nodes, write
+from certcore.domain.parameters import MAX_BUDGET as MAX_BUDGET
+from certcore.domain.parameters import flag as flag
+from certcore.domain.parameters import long_text as long_text
+from certcore.domain.parameters import node_text as node_text
+from certcore.domain.parameters import one_of as one_of
+from certcore.domain.parameters import short_text as short_text
+from certcore.domain.parameters import whole as whole
+from certcore.domain.parameters import words as words
 from certcore.domain.perturbations import TABLE, TYPES, entry_of, preferred
-from certcore.domain.settings import MAX_BUDGET as MAX_BUDGET
-from certcore.domain.settings import flag as flag
-from certcore.domain.settings import long_text as long_text
-from certcore.domain.settings import node_text as node_text
-from certcore.domain.settings import one_of as one_of
-from certcore.domain.settings import only_with, packed_nodes, write
-from certcore.domain.settings import short_text as short_text
-from certcore.domain.settings import whole as whole
-from certcore.domain.settings import words as words
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.instance.local_limits import most_per_node as most_per_node
@@ -45,13 +45,14 @@ AT_NODES = [entry.name for entry in TABLE if not entry.brings_nodes]
 
 
 #: The controls of the sidebar. Each is in the URL under its own name unless it is at its first value.
-SHARED: dict[str, Control] = {name: (setting.first, setting.read) for name, setting in settings.shared().items()}
+SHARED: dict[str, Control] = {one.name: (one.default, one.read) for one in table.SHARED}
+_FIGURE: dict[str, Control] = {one.name: (one.default, one.read) for one in table.FIGURE}
 
 
 def own(*names: str, **renamed: str) -> dict[str, Control]:
-    """Controls of a page that are settings of its figure, by the names they have in links."""
+    """Controls of a page that are parameters of its figure, by the names they have in links."""
     there = {name: name for name in names} | renamed
-    return {name: (settings.FIGURE[what].first, settings.FIGURE[what].read) for name, what in there.items()}
+    return {name: _FIGURE[what] for name, what in there.items()}
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,10 +156,10 @@ def restore(page: str, own: dict[str, Control]) -> None:
         link = st.session_state["_link"] = Link(back=back)
     if started or back:
         for key in st.query_params:
-            if key not in known:
+            if FORMER.get(key, key) not in known:
                 link.notes[key] = f"{_said(key)}: this page knows no setting of that name"
     for key, control in known.items():
-        if started or back or (turned and key in own and key in st.query_params):
+        if started or back or (turned and key in own and _given(key) is not None):
             memory[key] = _read(key, control, link)
         memory.setdefault(key, control[0])
     link.shown = False
@@ -241,19 +242,26 @@ def replace(key: str, value: Any, why: str) -> None:
 
 def _read(key: str, control: Control, link: Link) -> Any:
     first, read = control
-    if key not in st.query_params:
+    given = _given(key)
+    if given is None:
         return first
     try:
-        value = read(st.query_params[key])
+        value = read(st.query_params[given])
     except (InputError, ValueError) as error:
-        link.notes[key] = f"{_said(key)}: {error}"
+        link.notes[key] = f"{_said(given)}: {error}"
         return first
     if value != first:
         link.asked.add(key)
-    if len(st.query_params.get_all(key)) > 1:
-        link.notes[key] = f"{_said(key)}: is there more than once, the last one counts"
+    if len(st.query_params.get_all(given)) > 1:
+        link.notes[key] = f"{_said(given)}: is there more than once, the last one counts"
     return value
 
 
+def _given(key: str) -> str | None:
+    """The name under which a link gives a control: its own, or an earlier one; None if it does not."""
+    earlier = (old for old, now in FORMER.items() if now == key)
+    return next((name for name in (key, *earlier) if name in st.query_params), None)
+
+
 def _said(key: str) -> str:
-    return f"{plain(key, 40)}={plain(st.query_params[key], 60)}"
+    return f"{plain(key, 40)}={plain(st.query_params[_given(key) or key], 60)}"

@@ -102,9 +102,6 @@ def perturbations(case: Case, threat: ThreatModel) -> Iterator[tuple[Change, boo
     """Perturbations within the threat model, and whether all of them are among these."""
     limits = threat.local_limits(case.graph)
     free = [m for m in range(case.n) if m not in set(np.asarray(threat.protected).tolist())]
-    costs = [1] * case.graph.n_edges if threat.edge_costs is None else np.asarray(threat.edge_costs).tolist()
-    cost_of = dict(zip(map(tuple, case.graph.edges.tolist()), costs))
-    node_costs = [1] * case.n if threat.node_costs is None else np.asarray(threat.node_costs).tolist()
 
     def within(pairs: Any, kind: int) -> bool:
         at = np.bincount(np.array(pairs, dtype=np.int64).ravel(), minlength=case.n)
@@ -115,13 +112,12 @@ def perturbations(case: Case, threat: ThreatModel) -> Iterator[tuple[Change, boo
 
     added = [p for p in subsets(between(case.absent), threat.adj_add) if within(p, ADJ_ADD)]
     deleted = [p for p in subsets(between(case.present), threat.adj_del) if within(p, ADJ_DEL)]
-    deleted = [p for p in deleted if sum(cost_of[e] for e in p) <= threat.adj_del]
     kinds = [k for k in (ATTR_ADD, ATTR_DEL) if threat.budgets[k]]
     writable = [(m, k) for m in free for k in kinds if limits[k][m] > 0]
     rewritten = [p for p in subsets(writable, threat.attr_add + threat.attr_del) if len({m for m, _ in p}) == len(p)]
 
     def paid(nodes: Any, kind: int) -> bool:
-        return sum(node_costs[m] for m, k in nodes if k == kind) <= threat.budgets[kind]
+        return sum(k == kind for _, k in nodes) <= threat.budgets[kind]
 
     rewritten = [p for p in rewritten if all(paid(p, kind) for kind in kinds)]
     each = case.n if threat.inject_edges is None else threat.inject_edges
@@ -286,10 +282,6 @@ def random_threat(rng: np.random.Generator, case: Case) -> ThreatModel:
     edges = values.get("adj_add", 0) + values.get("adj_del", 0)
     if rng.random() < 0.4 and not (edges and values.get("inject", 0)):
         values["sigma"] = int(rng.integers(0, 3))
-    if rng.random() < 0.25 and values.get("adj_del"):
-        values["edge_costs"] = rng.integers(1, 3, case.graph.n_edges)
-    if rng.random() < 0.25 and kind in (3, 4):
-        values["node_costs"] = rng.integers(1, 3, case.n)
     for name in ("local_adj_add", "local_adj_del", "local_attr_add", "local_attr_del"):
         if rng.random() < 0.15:
             values[name] = rng.integers(0, 3, case.n) if rng.random() < 0.5 else int(rng.integers(0, 3))

@@ -14,7 +14,7 @@ from certcore.base import ballots
 from certcore.base.ballots import BallotsBase
 from certcore.common.errors import SoundnessError
 from certcore.domain.perturbations import ADJ_ADD, INJECT
-from certcore.program.ballots import BallotsBuilder, Largest, Means
+from certcore.program.ballots import BallotsBuilder, TargetLimits, TopSums
 from tests.ballots.enumeration import Counts, Violation, enumerate_graph
 
 Wrong = Callable[[pytest.MonkeyPatch], None]
@@ -72,19 +72,19 @@ def _one_end_only(right: Any, builder: BallotsBuilder) -> None:
 
 def _at_most_one(kind: int) -> Wrong:
     def wrong(right: Any, builder: BallotsBuilder, k: int) -> Any:
-        sites, costs, caps = right(builder, k)
-        return sites, costs, np.minimum(caps, 1) if k == kind else caps
+        sites, caps = right(builder, k)
+        return sites, np.minimum(caps, 1) if k == kind else caps
 
     return _method(BallotsBuilder, "_sites", wrong)
 
 
-def _without_new_nodes(right: Any, means: Means, amounts: np.ndarray, sigma: int | None) -> np.ndarray:
+def _without_new_nodes(right: Any, means: TargetLimits, amounts: np.ndarray, sigma: int | None) -> np.ndarray:
     fewer = amounts.copy()
     fewer[INJECT] = 0
     return np.asarray(right(means, fewer, sigma))
 
 
-def _one_less(right: Any, largest: Largest, number: int) -> np.ndarray:
+def _one_less(right: Any, largest: TopSums, number: int) -> np.ndarray:
     return np.asarray(right(largest, max(number - 1, 0)))
 
 
@@ -120,9 +120,9 @@ MISTAKES: dict[str, Wrong] = {
     "one added end at a node": _at_most_one(ADJ_ADD),
     "one edge from new nodes at a node": _at_most_one(INJECT),
     "targets closed without one of the changes": _method(
-        Largest, "most", lambda right, one, n: right(one, max(n - 1, 0))
+        TopSums, "most", lambda right, one, n: right(one, max(n - 1, 0))
     ),
-    "targets closed without new nodes": _method(Means, "suffice", _without_new_nodes),
+    "targets closed without new nodes": _method(TargetLimits, "suffice", _without_new_nodes),
 }
 
 

@@ -15,6 +15,7 @@ from certcore import Graph, InputError, Instance, ThreatModel
 from certcore.base import ballots as module
 from certcore.base.ballots import SHARE, BallotsBase
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, INJECT, TYPES, UNLIMITED
+from certcore.domain.threat import read_threat
 from certcore.domain.weaker import can_do_no_more
 from certcore.program.problem import Problem
 from tests.support import random_graph
@@ -185,7 +186,7 @@ def test_new_nodes_are_a_type_with_a_limit_of_their_own() -> None:
     with pytest.raises(InputError, match="expected one number"):
         ThreatModel(inject=3, inject_edges=[1, 2])
     with pytest.raises(InputError, match="give it once"):
-        ThreatModel(inject=3, inject_edges=1, local_inject=2)  # type: ignore[call-arg]
+        read_threat(None, {"inject": 3, "inject_edges": 1, "local_inject": 2})  # type: ignore[typeddict-unknown-key]
 
 
 def test_who_says_nothing_about_new_nodes_refuses() -> None:

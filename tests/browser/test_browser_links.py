@@ -67,7 +67,7 @@ def test_the_menu_keeps_the_view_and_back_returns_to_it(visit: Visit) -> None:
     shows(page, "Curves")
     watched.settled()
     before = page.url
-    page.get_by_role("link", name="Node by node").click()
+    page.get_by_role("link", name="One node").click()
     shows(page, "One node")
     page.locator(".st-key-attr_del input").fill("3")
     page.locator(".st-key-attr_del input").press("Enter")
@@ -93,7 +93,7 @@ def test_one_step_back_leaves_a_page(visit: Visit) -> None:
     watched.settled()
     page.get_by_role("link", name="Learn").click()
     server.ready(page, "How it works")
-    for name, heading in (("Compare", "Compare"), ("Node by node", "One node")):
+    for name, heading in (("Compare", "Compare"), ("One node", "One node")):
         page.get_by_role("link", name=name, exact=True).click()
         server.ready(page, heading)
         watched.settled()
@@ -116,7 +116,7 @@ def test_two_tabs_are_two_views(visit: Visit) -> None:
     one.goto(f"{watched.address}/curves?{VIEW}")
     shows(one, "Curves")
     other = one.context.new_page()
-    other.goto(f"{watched.address}/{one.get_by_role('link', name='Node by node', exact=True).get_attribute('href')}")
+    other.goto(f"{watched.address}/{one.get_by_role('link', name='One node', exact=True).get_attribute('href')}")
     shows(other, "One node")
     other.locator(".st-key-attr_del input").fill("2")
     other.locator(".st-key-attr_del input").press("Enter")

@@ -46,7 +46,7 @@ def test_sigma_local_budgets_targets_and_relaxation(visit: Visit) -> None:
     assert watched.certified() != before
     page.locator(".st-key-per_node_attr_del button").first.click()
     page.get_by_role("radio", name="A number").first.click()
-    page.wait_for_function("() => new URL(location).searchParams.get('local') === 'absolute'")
+    page.wait_for_function("() => new URL(location).searchParams.get('local_mode') === 'absolute'")
     watched.settled()
     press(watched, "local_attr_del", "Home")
     assert parameters(watched)["local_attr_del"] == "0"
@@ -64,7 +64,9 @@ def test_sigma_local_budgets_targets_and_relaxation(visit: Visit) -> None:
 
 
 def test_deep_link_in_a_fresh_browser_and_nonsense_in_it(visit: Visit) -> None:
-    link = "?instance=ring-gcn-attr-s0&attr_add=1&attr_del=4&sigma=3&local=absolute&local_attr_del=2&relaxation=paper"
+    link = (
+        "?instance=ring-gcn-attr-s0&attr_add=1&attr_del=4&sigma=3&local_mode=absolute&local_attr_del=2&relaxation=paper"
+    )
     first = visit()
     first.open(link, GUARANTEE)
     first.settled()
@@ -80,10 +82,10 @@ def test_a_click_before_everything_is_drawn_does_not_lose_the_view(visit: Visit)
     """A rerun may overtake the message that sets the widgets; they must not fall back to other defaults."""
     for number in range(1, 4):
         watched = visit()
-        page = watched.open(f"?instance=ring-votes-s0&attr_del={number}&rule=multiclass", GUARANTEE)
+        page = watched.open(f"?instance=ring-votes-s0&attr_del={number}&base_rule=multiclass", GUARANTEE)
         page.get_by_role("button", name="Proven", exact=True).click(timeout=90_000)
         page.get_by_role("button", name="Download the proof").wait_for(timeout=90_000)
-        assert parameters(watched) == {"instance": "ring-votes-s0", "attr_del": str(number), "rule": "multiclass"}
+        assert parameters(watched) == {"instance": "ring-votes-s0", "attr_del": str(number), "base_rule": "multiclass"}
 
 
 def test_the_menu_works_from_the_keyboard_and_shows_where_it_is(visit: Visit) -> None:

@@ -197,7 +197,7 @@ def test_lasso_box_and_what_to_do_with_a_selection(visit: Visit) -> None:
     shut = "(number) => window.certcore.mapView.attacks[0].protected.length === number"
     page.wait_for_function(shut, arg=len(inside), timeout=60_000)
     quiet(page)
-    assert read(page)["proven"] == result.verified_certified
+    assert read(page)["proven"] == result.certified
     assert not {site["ends"][0] for site in drawn(page)["panels"][0]["sites"]} & set(inside), "protected"
     page.locator(".acts").get_by_role("button", name="Count only these").click()
     page.wait_for_function("() => new URL(location).searchParams.get('targets') === 'chosen'")

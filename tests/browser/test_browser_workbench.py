@@ -67,7 +67,7 @@ def test_all_views_agree_at_random_budgets_while_dragging_and_after_it(visit: Vi
         asked = {t: moving["values"].get(t, 0) for t in FLIPS}
         released = k % 6 == 2
         real = certify(instance, within_base(ThreatModel(**asked), instance), attack=released)
-        assert moving["proven"] <= real.verified_certified, "of this very budget or of a larger one"
+        assert moving["proven"] <= real.certified, "of this very budget or of a larger one"
         assert gone(moving) <= int(real.bound), "of an attack within it"
         assert moving["attack"] is None or moving["attack"] <= to[axis] or "stage" in moving["dimmed"], "or it is faded"
         agree(moving)
@@ -77,7 +77,7 @@ def test_all_views_agree_at_random_budgets_while_dragging_and_after_it(visit: Vi
         quiet(page, **to)
         assert f"{axis}={to[axis]}" in page.url
         after = read(page)
-        assert after["proven"] == real.verified_certified
+        assert after["proven"] == real.certified
         assert gone(after) >= real.attack_found, "the best attack known"
         assert after["dimmed"] == []
         agree(after)
@@ -196,7 +196,7 @@ def test_no_panel_covers_a_site_and_no_name_is_cut(visit: Visit) -> None:
     sites_between(listed["x"] + listed["width"], page.locator(".cards").bounding_box()["x"])
     assert "can count at several sites" in page.locator(".list").inner_text()
     names = page.evaluate("window.certcore.benchView.curve.named")
-    assert "proven together" in [one["text"] for one in names]
+    assert "collective" in [one["text"] for one in names]
     for k, one in enumerate(names):
         for other in names[:k]:
             (a, b, c, d), (e, f, g, h) = one["box"], other["box"]
@@ -244,6 +244,7 @@ def test_with_the_keyboard_alone(visit: Visit) -> None:
     page.keyboard.press("ArrowRight")
     assert drawn(page)["chosen"]
     page.keyboard.press("Escape")
+    quiet(page)  # on a busy machine the page may still be told of the keys before
     page.keyboard.press("]")
     assert read(page)["values"]["attr_del"] == 6
     quiet(page, attr_del=6)
@@ -295,7 +296,7 @@ def test_what_is_of_other_budgets_is_faded_and_says_whose_it_is(visit: Visit) ->
     quiet(page, adj_del=7)
     assert read(page)["dimmed"] == []
     instance = grid_instance(FLIPS)
-    assert read(page)["proven"] == certify(instance, ThreatModel(attr_del=4, adj_del=7)).verified_certified
+    assert read(page)["proven"] == certify(instance, ThreatModel(attr_del=4, adj_del=7)).certified
 
 
 def test_a_part_of_the_bar_lights_its_nodes_and_the_proof_opens(visit: Visit) -> None:
@@ -311,7 +312,7 @@ def test_a_part_of_the_bar_lights_its_nodes_and_the_proof_opens(visit: Visit) ->
     page.get_by_role("button", name="Proven", exact=True).click()
     drawer = page.get_by_role("dialog")
     drawer.get_by_text("all at once").wait_for(timeout=90_000)
-    assert f"{result.verified_certified} of {N}" in drawer.inner_text()
+    assert f"{result.certified} of {N}" in drawer.inner_text()
 
 
 def test_protecting_a_site_in_place(visit: Visit) -> None:
@@ -319,9 +320,9 @@ def test_protecting_a_site_in_place(visit: Visit) -> None:
     node = int(found.ends[0, 0])
     safer = certify(grid_instance(), ThreatModel(attr_del=5, protected=[node]))
     page = opened(visit(), f"{VIEW}&picked={node}")
-    more = safer.verified_certified - result.verified_certified
-    page.get_by_text(f"at least {safer.verified_certified} stay, {more} more").wait_for(timeout=90_000)
+    more = safer.certified - result.certified
+    page.get_by_text(f"at least {safer.certified} stay, {more} more").wait_for(timeout=90_000)
     page.locator(".actions").get_by_role("button", name="Protect", exact=True).click()
     page.wait_for_function(f"() => new URL(location).searchParams.get('protect') === '{node}'")
     quiet(page)
-    assert read(page)["proven"] == safer.verified_certified
+    assert read(page)["proven"] == safer.certified

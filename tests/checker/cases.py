@@ -89,8 +89,6 @@ def ballots_case(rng: np.random.Generator) -> tuple[Instance, ThreatModel]:
     if rng.random() < 0.3:
         values["protected"] = rng.choice(n, size=int(rng.integers(1, 3)), replace=False)
     if rng.random() < 0.3:
-        values |= {"edge_costs": rng.integers(1, 4, graph.n_edges), "node_costs": rng.integers(1, 4, n)}
-    if rng.random() < 0.3:
         values["targets"] = rng.permutation(n)[: int(rng.integers(1, n + 1))]
     return instance, ThreatModel(**values)
 

@@ -106,7 +106,7 @@ def test_what_has_another_form_is_rejected_by_both() -> None:
         {"threat": given | {"sigma": -1}}, {"threat": given | {"sigma": True}}, {"threat": given | {"note": 1}},
         {"threat": given | {"local": {}}}, {"threat": given | {"local": given["local"] | {"mode": "other"}}},
         {"threat": given | {"protected": []}}, {"threat": given | {"protected": [0, 0]}},
-        {"threat": given | {"node_costs": None}}, {"threat": given | {"node_costs": [0] * case.n}},
+        {"threat": given | {"node_costs": None}}, {"threat": given | {"node_costs": [1] * case.n}},
         {"threat": given | {"attr_del": 10**9 + 1}}, {"threat": {}}, {"threat": None},
         {"multipliers": None}, {"multipliers": duals | {"scale_bits": 41}},
         {"multipliers": duals | {"cuts_touch": [2], "cuts_index": [0]}},

@@ -37,6 +37,7 @@ def other_instances(rng: np.random.Generator, instance: Instance) -> list[Instan
         replace(base, weight=base.weight + 1),
         replace(base, ballots=np.concatenate([base.ballots, base.ballots[:, :1]], axis=1)),
         replace(base, weights_read_edges=not base.weights_read_edges),
+        replace(base, checked=1 if base.checked is None else None),
     ]
     return [replace(instance, base=new) for new in bases]
 

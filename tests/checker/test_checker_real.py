@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,11 +13,12 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import certcore_check as small
 import certcore_check_real as real
 import numpy as np
 import pytest
 
-from certcore import Graph, Instance, ThreatModel, certify, verify_proof
+from certcore import Graph, InputError, Instance, ThreatModel, certify, verify_proof
 from certcore.base import normal
 from certcore.base.gaussian import FINE, GaussianBase
 from certcore.instance.instance import save_instance
@@ -49,14 +51,10 @@ def case(rng: np.random.Generator) -> tuple[Instance, ThreatModel]:
         parts |= {"local_attr_l2": local if rng.random() < 0.6 else [local] * n}
         if rng.random() < 0.4:
             parts |= {"local_attr_l2": "0.3", "local_mode": "relative"}
-        if rng.random() < 0.4:
-            parts |= {"attr_l2_sum": parts.pop("attr_l2")}
     if rng.random() < 0.6:
         parts["adj_del"] = int(rng.integers(0, 4))
     if rng.random() < 0.4:
         parts["sigma"] = int(rng.integers(0, 4))
-    if rng.random() < 0.3 and "attr_l2_sum" not in parts:
-        parts["node_costs"] = rng.integers(1, 4, n)
     if rng.random() < 0.3:
         parts["protected"] = [0]
     return Instance(graph, base, layers=int(rng.integers(0, 3))), ThreatModel(**parts)
@@ -175,12 +173,25 @@ def test_the_command_reads_the_second_file(tmp_path: Path) -> None:
     assert "squares sum to at most 0.1^2" in done.stdout
 
 
-def test_a_sum_of_norms_with_costs_is_refused() -> None:
-    """The budget in squared units is derived for norms that cost one each; with costs it would be too small."""
+@pytest.mark.parametrize(("name", "value"), [("attr_l2_sum", "0.1"), ("node_costs", [1, 1, 1]), ("edge_costs", [1, 1])])
+def test_what_earlier_versions_knew_is_refused_in_one_sentence(name: str, value: Any) -> None:
     instance, _ = plain()
-    threat = ThreatModel(attr_l2_sum="0.1", local_attr_l2="0.05", adj_del=1)
-    proof = json.loads(json.dumps(certify(instance, threat, attack=False).proof))
+    proof = json.loads(json.dumps(certify(instance, ThreatModel(attr_l2="0.1", adj_del=1), attack=False).proof))
+    old = signed(proof | {"threat": proof["threat"] | {name: value}})
+    said = f"the threat model has {name}, but .* are no longer supported; leave {name} out, or use certcore 0.3"
+    assert re.search(said, str(verify_proof(old, instance).reason))
+    with pytest.raises(Exception, match=said):
+        small.check(old, as_seen(instance))
+    with pytest.raises(InputError, match=said):
+        certify(instance, **{name: value})
+
+
+@pytest.mark.parametrize("relaxation", ["tight", "strong", "paper"])
+def test_both_accept_what_is_written_for_edges_alone(relaxation: str) -> None:
+    """Gaussian noise without a budget for lengths: `strong` answers with `tight`, for which there is a format."""
+    instance, _ = plain()
+    found = certify(instance, ThreatModel(adj_del=1), relaxation=relaxation, time_limit=2)
+    proof = json.loads(json.dumps(found.unchecked_proof))
+    assert (found.relaxation, proof["relaxation"]) == (("tight" if relaxation == "strong" else relaxation),) * 2
+    assert verify_proof(proof, instance).accepted
     assert accepts(proof, as_seen(instance))
-    forged = signed(proof | {"threat": proof["threat"] | {"node_costs": [1, 1, 1]}})
-    assert not accepts(forged, as_seen(instance))
-    assert not verify_proof(forged, instance).accepted

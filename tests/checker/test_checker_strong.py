@@ -41,8 +41,7 @@ def sharp_case(rng: np.random.Generator) -> Case:
         explicit=None, axes=tuple(types), grid=grid, targets=list(range(n)),
         budget=dict.fromkeys(("attr_add", "attr_del", "adj_add", "adj_del"), 0)
         | {name: int(rng.integers(2, 4)) // len(types) + 1 for name in types},
-        mode="absolute", local={types[-1]: 1} if capped else {}, sigma=None, protected=[], node_costs=[1] * n,
-        edge_costs=[1] * len(edges), global_fields=False,
+        mode="absolute", local={types[-1]: 1} if capped else {}, sigma=None, protected=[], global_fields=False,
     )  # fmt: skip
 
 
@@ -60,8 +59,7 @@ class Hand:
         self.rng, self.program, self.threat = rng, program, program.threat
         self.most = {}
         for k in self.threat.types:
-            costs = [flip[3] for flip in program.flips if flip[0] == k]
-            self.most[k] = self.threat.budgets[k] // min(costs) if costs else 0
+            self.most[k] = self.threat.budgets[k] if any(flip[0] == k for flip in program.flips) else 0
         self.usable = [k for k in self.threat.types if self.most[k] and program.at[k]]
         self.sets = [self._set() for _ in range(int(rng.integers(1, 9)))] if self.usable else []
 
@@ -138,7 +136,7 @@ class Hand:
     def _paid(self, k: int, g: int) -> list[Any] | None:
         pays: dict[int, int] = {}
         for j in (j for site in self.program.field[g][k] for j in self.program.at[k].get(site, ())):
-            _, site, payer, _ = self.program.flips[j]
+            _, site, payer = self.program.flips[j]
             who = payer if k == small.ADJ_DEL else site
             pays[who] = pays.get(who, 0) + self.program.columns[j][0]
         if not self.program.sigma or not pays or -1 in pays:
@@ -159,8 +157,8 @@ def perturbations(program: Recorded) -> list[tuple[int, ...]]:
     found = []
     for amounts in itertools.product(*(range(top + 1) for top in capacity)):
         spent, at_node, at_edge = [0] * 4, [0] * program.instance.n, [0] * len(program.instance.edges)
-        for amount, (k, site, _, cost) in zip(amounts, flips):
-            spent[k] += amount * cost
+        for amount, (k, site, _) in zip(amounts, flips):
+            spent[k] += amount
             if k == small.ADJ_DEL:
                 at_edge[site] += amount
                 for m in program.instance.edges[site]:
@@ -176,7 +174,7 @@ def holds(program: Recorded, sets: list[Any], levels: list[list[int]], row: Any,
     rhs, entries = row
     value = sum(entries.get(j, 0) * amount for j, amount in enumerate(amounts))
     used = [flip for amount, flip in zip(amounts, program.flips) if amount]
-    paying = {payer if k == small.ADJ_DEL else site for k, site, payer, _ in used} if program.sigma else set()
+    paying = {payer if k == small.ADJ_DEL else site for k, site, payer in used} if program.sigma else set()
     value += sum(entries.get(program.attacker[m], 0) for m in paying - {-1})  # those who pay are attackers
     for (k, sites, _), columns in zip(sets, levels):
         inside = sum(a for a, (kind, site, *_) in zip(amounts, program.flips) if kind == k and site in sites)

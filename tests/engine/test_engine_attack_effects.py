@@ -8,13 +8,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from certcore import GridBase, ThreatModel, certify
+from certcore import GridBase, InputError, ThreatModel, certify
 from certcore.domain.graph import Graph
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, ATTR_ADD, ATTR_DEL, TYPES
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.result.attack_effects import NEVER, Reach, nearest_points, reach
-from certcore.result.attack_text import read_attack
+from certcore.result.attack_text import attack_text, read_attack
+from tests.pages.toys import ballots_instance
 from tests.support import edge_field, grid_certified, hops, random_instance, random_threat
 
 
@@ -152,3 +153,19 @@ def test_margins_ignore_types_without_budget() -> None:
     problem = Problem(instance, ThreatModel(attr_del=5))
     only = nearest_points(problem, np.zeros((len(problem.targets), len(TYPES)), dtype=np.int64))[0]
     assert not only[:, [0, 2, 3]].any()
+
+
+def test_an_attack_with_new_nodes_is_written_and_read_again() -> None:
+    instance = ballots_instance()
+    found = certify(instance, inject=3, inject_edges=2, attr_add=1)
+    assert found.attack is not None
+    text = attack_text(instance, found.threat, found.attack)
+    again = read_attack(instance, found.threat, text)
+    assert np.array_equal(again.attacked, found.attack.attacked)
+    assert np.array_equal(again.injected, found.attack.injected)
+    assert "inject_edges=2" in repr(found)
+    drawn = found.graph()
+    assert sum(node >= instance.graph.n_nodes for node in drawn.nodes) == len(np.unique(found.attack.injected[:, 0]))
+    for wrong in ("inject@40-2,inject@41-2,inject@42-2,inject@43-2", "inject@1-2", "inject@40-99", "shows@3-7"):
+        with pytest.raises(InputError):
+            read_attack(instance, found.threat, wrong)

@@ -48,19 +48,17 @@ def test_an_attacker_outside_the_fields_is_not_forgotten(centre: int, directed: 
 def test_exact_is_enumeration_and_everything_is_in_order(seed: int) -> None:
     instance, threat = case(seed)
     truth = most_broken(instance, threat)
-    exact = certify(instance, threat, relaxation="exact")
+    claim = certify(instance, threat, relaxation="exact")
     tight = certify(instance, threat)
     paper = certify(instance, threat, relaxation="paper")
-    assert exact.status is Status.OPTIMAL
-    assert exact.certified == exact.targets - truth
-    assert not exact.verified
-    assert exact.attack_found is not None
-    assert exact.attack_found <= truth <= exact.bound <= tight.bound + 1e-9
+    assert claim.integer_claim in (None, claim.targets - truth)
+    assert claim.certified == tight.certified
+    assert tight.attack_found is not None
+    assert tight.attack_found <= truth <= tight.bound + 1e-9
     assert tight.bound <= paper.bound + 1e-5
-    assert paper.certified <= tight.certified <= exact.certified <= exact.targets
+    assert paper.certified <= tight.certified <= tight.targets - truth
     assert paper.naive_certified <= paper.certified
     for certificate in (tight, paper):
-        assert certificate.verified
         assert certificate.status is Status.OPTIMAL
         assert certificate.attack is not None
         assert inadmissible(Problem(instance, threat), certificate.attack) is None
@@ -108,7 +106,7 @@ def test_monotone_in_every_budget(seed: int, name: str, relaxation: str) -> None
 @given(seeds)
 @settings(max_examples=80)
 def test_sigma_orders_certificates(seed: int) -> None:
-    instance, threat = case(seed, costs=False)
+    instance, threat = case(seed)
     n = instance.graph.n_nodes
     counts = [certify(instance, threat.replace(sigma=s), attack=False).certified for s in (0, 1, 2, n)]
     assert counts == sorted(counts, reverse=True)
@@ -146,14 +144,10 @@ def test_invariant_under_relabelling(seed: int) -> None:
     base = GridBase(instance.base.grid[order], instance.base.axes)  # type: ignore[attr-defined]
     other = Instance(moved, base, instance.layers, instance.edge_field, targets=np.sort(place[instance.targets]))
     changes: dict[str, object] = {"protected": place[np.asarray(threat.protected, dtype=int)]}
-    for name in ("local_attr_add", "local_attr_del", "local_adj_del", "node_costs"):
+    for name in ("local_attr_add", "local_attr_del", "local_adj_del"):
         value = getattr(threat, name)
         if isinstance(value, np.ndarray):
             changes[name] = value[order]
-    if threat.edge_costs is not None:
-        keys = np.sort(moved_edges, axis=1) if not graph.directed else moved_edges
-        cost_of = {tuple(k): c for k, c in zip(keys.tolist(), threat.edge_costs)}
-        changes["edge_costs"] = np.array([cost_of[tuple(e)] for e in moved.edges.tolist()], dtype=np.int64)
     for relaxation in ("tight", "paper"):
         a = certify(instance, threat, relaxation=relaxation, attack=False)
         b = certify(other, threat.replace(**changes), relaxation=relaxation, attack=False)
@@ -197,22 +191,8 @@ def test_tight_is_strictly_tighter_somewhere() -> None:
     assert max(gaps) > 0.05
 
 
-@pytest.mark.parametrize("costs", [[5, 1, 1], [1, 5, 1], [5, 1, 5]])
-def test_a_cheap_node_is_not_dominated_by_an_expensive_one(costs: list[int]) -> None:
-    """What one node influences lies within what the other influences, but flips there cost less."""
-    graph = Graph.from_edges(3, np.array([[0, 1], [1, 2]]), np.ones((3, 3), dtype=np.int8))
-    base = GridBase(np.ones((3, 2), dtype=bool), ("attr_del",))  # two deletions break a node
-    for targets in ([0], [0, 1, 2]):
-        instance = Instance(graph, base, layers=1, targets=np.array(targets))
-        threat = ThreatModel(attr_del=2, node_costs=costs)
-        most = most_broken(instance, threat)
-        assert most > 0
-        for relaxation in ("tight", "paper", "exact"):
-            assert certify(instance, threat, relaxation=relaxation).certified == len(targets) - most
-
-
-def test_costs_count_where_fields_are_the_whole_graph() -> None:
-    """Totals are what the budget pays for, the cheapest flips first; σ sums are not halved for edges."""
+def test_totals_where_fields_are_the_whole_graph() -> None:
+    """σ sums are not halved for edges."""
     graph = Graph.from_edges(4, np.array([[0, 1], [1, 2], [2, 3]]), np.ones((4, 2), dtype=np.int8))
     grid = np.arange(5)[None] <= np.arange(4)[:, None]  # node n stands up to n flips
     deletions = Instance(graph, GridBase(grid, ("attr_del",), global_fields=True), 1)
@@ -224,13 +204,8 @@ def test_costs_count_where_fields_are_the_whole_graph() -> None:
         return certificate.certified
 
     assert certified(deletions, attr_del=4) == 0
-    assert certified(deletions, attr_del=4, node_costs=[3, 3, 3, 3]) == 3
-    assert certified(deletions, attr_del=4, node_costs=[3, 1, 3, 3]) == 2  # two cheap flips, no third one
-    assert certified(deletions, attr_del=3, node_costs=[3, 1, 3, 3]) == 2  # dear ones first would be one flip only
-    assert certified(edges, adj_del=2, edge_costs=[1, 2, 1]) == 2
     assert certified(edges, adj_del=3) == 1
-    assert certified(edges, adj_del=3, edge_costs=[1, 2, 2]) == 2
-    assert certified(edges, adj_del=3, edge_costs=[1, 2, 2], protected=[0]) == 3
+    assert certified(edges, adj_del=3, protected=[0]) == 2
     assert certified(edges, adj_del=3, sigma=1) == 2
     assert certified(edges, adj_del=3, local_adj_del=1) == 2
 

@@ -87,14 +87,13 @@ def test_a_missing_file_is_told_with_its_path_and_near_names(
 
 
 def test_other_missing_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name in ("proof.json", "targets.txt", "costs.txt"):
+    for name in ("proof.json", "targets.txt"):
         (folder / name).write_text("1\n")
     for words, missing, meant in (
         (["verify", "prof.json", GOOD], "prof.json", "proof.json"),
         (["verify", "proof.json", "citeseer-gcn-attr-s0"], "citeseer-gcn-attr-s0", GOOD),
         (["certify", GOOD, "--targets", "target.txt"], "target.txt", "targets.txt"),
         (["certify", GOOD, "--protect", "target.txt"], "target.txt", "targets.txt"),
-        (["certify", GOOD, "--node-costs", "cots.txt"], "cots.txt", "costs.txt"),
         (["curve", GOOD, "--vary", "attr_del", "--values", "0:1", "--splits", NAME], NAME, GOOD),
     ):
         said = wrong(capsys, *words)
@@ -155,7 +154,6 @@ SLOW = (
     ["curve", GOOD, "--vary", "attr_del", "--values", "0:2"],
     ["surface", GOOD, "--x", "attr_del", "--x-values", "0:1", "--y", "attr_add", "--y-values", "0:1"],
     ["defend", GOOD, "--attr-del", "3", "--nodes", "1"],
-    ["base", GOOD],
 )
 
 
@@ -174,7 +172,7 @@ def test_everything_that_may_take_long_says_how_it_goes(
             until(lambda: not self._live or f"certcore {self.what}:" in terminal.getvalue())
             return self
 
-    for name in ("options", "certify", "verify", "sweeping", "base"):
+    for name in ("options", "certify", "verify", "sweeping"):
         monkeypatch.setattr(f"certcore.cli.{name}.StatusLine", Impatient)
     for words in SLOW:
         terminal = Terminal()

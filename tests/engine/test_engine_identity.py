@@ -29,10 +29,10 @@ from certcore.base import BaseLocal, SmoothingBase
 from certcore.data import Dataset, load_dataset_file, save_dataset
 from certcore.domain.perturbations import FLIPS, TYPES
 from certcore.domain.threat import part_names
-from certcore.export.certificate import proof as proof_file
 from certcore.instance.fields import fields_of
 from certcore.instance.instance import named
 from certcore.program.problem import Problem
+from certcore.verify.proof import proof_bytes
 from tests.support import random_graph, random_grid, random_threat
 
 FEW = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -145,7 +145,7 @@ def test_instances_are_themselves_after_a_file(instance: Instance, seed: int, tm
     after = certify(again, threat, proof=True)
     assert (before.certified, before.bound) == (after.certified, after.bound)
     assert before.proof == after.proof
-    assert verify_proof(read_proof(proof_file(before)), again).accepted
+    assert verify_proof(read_proof(proof_bytes(before.proof, packed=False)), again).accepted
     second = tmp_path / "j.npz"
     save_instance(second, again)
     assert path.read_bytes() == second.read_bytes()
@@ -268,8 +268,8 @@ def test_nothing_that_was_checked_can_be_changed_afterwards() -> None:
     assert instance.labels is not None
     assert instance.labels.tolist() == [0, 1]
     assert Instance(instance.graph, instance.base).digest == digest
-    threat = ThreatModel(targets=[0], protected=[1], local_attr_del=[1, 2], node_costs=[1, 2])
-    arrays = (threat.targets, threat.protected, threat.local_attr_del, threat.node_costs)
+    threat = ThreatModel(targets=[0], protected=[1], local_attr_del=[1, 2])
+    arrays = (threat.targets, threat.protected, threat.local_attr_del)
     for array in (instance.targets, instance.labels, instance.base.grid, *arrays):  # type: ignore[attr-defined]
         with pytest.raises(ValueError, match="read-only"):
             array[0] = 0  # type: ignore[index]

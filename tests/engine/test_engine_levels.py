@@ -70,7 +70,6 @@ def test_no_perturbation_violates_a_row_and_every_sharper_row_is_violated_by_one
             name
             for name, there in (
                 ("sigma", threat.sigma is not None),
-                ("costs", threat.node_costs is not None),
                 ("local", threat.has_local),
                 ("relative", threat.has_local and threat.local_mode == "relative"),
                 ("directed", problem.instance.graph.directed),
@@ -81,7 +80,7 @@ def test_no_perturbation_violates_a_row_and_every_sharper_row_is_violated_by_one
             if there
         )
     assert set(checked) == set(FAMILIES)
-    assert len(kinds) == 8
+    assert len(kinds) == 7
     assert min(kinds.values()) >= 5
     for family, parts in PARTS.items():
         for part in parts:

@@ -6,6 +6,7 @@ import copy
 import json
 from dataclasses import replace
 from fractions import Fraction
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -16,13 +17,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from certcore import Graph, GridBase, Instance, ThreatModel, certify, verify_proof
+from certcore.cli import main
+from certcore.common.errors import SoundnessError
+from certcore.instance.instance import save_instance
 from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.solve.highs import HighsModel, Solution
 from certcore.solve.status import Status
+from certcore.sweep import Session
 from certcore.verify.bound import SCALE, exact_bound
-from certcore.verify.proof import digest_of
+from certcore.verify.proof import digest_of, make_proof
 from tests.oracle.truth import most_broken
 from tests.support import random_graph, random_grid, random_instance, random_threat
 
@@ -320,3 +325,26 @@ def test_huge_multipliers_do_not_wrap_around(bits: int) -> None:
             total += max(0, c * SCALE - paid) * most
         program = SimpleNamespace(matrix=sp.csr_array(matrix), rhs=rhs, upper=upper, objective=objective)
         assert exact_bound(program, y) == Fraction(total, SCALE)
+
+
+def test_a_rejected_proof_is_not_handed_out(
+    example: tuple[Instance, ThreatModel, dict[str, Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A proof under the name of another relaxation is neither an attribute nor a file."""
+
+    def wrong(*given: Any) -> dict[str, Any]:
+        proof = make_proof(*given) | {"relaxation": "strong"}
+        return proof | {"digest": digest_of(proof)}
+
+    monkeypatch.setattr("certcore.result.assemble.make_proof", wrong)
+    instance, path = example[0], tmp_path / "small.npz"
+    save_instance(path, instance)
+    found = Session(instance).certify(ThreatModel(attr_del=2), proof=True, attack=False)
+    with pytest.raises(SoundnessError, match="is rejected by the verifier"):
+        _ = found.proof
+    assert main(["certify", str(path), "--attr-del", "2", "--proof", str(tmp_path / "p.json")]) == 70
+    assert "rejected by the verifier" in capsys.readouterr().err
+    assert not (tmp_path / "p.json").exists()

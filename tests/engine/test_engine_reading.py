@@ -88,7 +88,6 @@ def instance() -> Instance:
         lambda: ThreatModel(protected=[2**63]),
         lambda: ThreatModel(protected=[0, 2**70]),
         lambda: ThreatModel(local_attr_del=LAST),
-        lambda: ThreatModel(node_costs=LAST),
         lambda: ThreatModel(targets=[0, True]),
         lambda: ThreatModel(sigma=np.uint64(2**64 - 1)),
         lambda: Graph.from_edges(4, np.array([LAST], dtype=np.uint64)),

@@ -59,7 +59,6 @@ def test_bundle(path: Path) -> None:
     local = {f"local_{kind}": 1} if instance.base.local is not None else {}
     threat = ThreatModel(**{kind: meta["attr_std"] if kind == "attr_l2" else 1}, **local)
     certificate = certify(instance, threat, attack=False)
-    assert certificate.verified
     assert certificate.certified >= certificate.naive_certified > 0
     assert certificate.proof is not None
     assert verify_proof(certificate.proof, instance).accepted

@@ -1,4 +1,4 @@
-"""One figure of each type from invented numbers, and names nobody should trust."""
+"""One figure of each kind from invented numbers, and hostile names."""
 
 from __future__ import annotations
 
@@ -77,14 +77,6 @@ def contour_log() -> figures.ContourFigure:
                                  name="contours-log")  # fmt: skip
 
 
-def bars(
-    names: tuple[str, ...] = ("Agents", "Artificial intelligence", "Databases", "HCI", "ML", "IR"),
-) -> figures.BarFigure:
-    sizes = np.array([463, 115, 388, 308, 532, 304])[: len(names)]
-    certified = np.floor(sizes * np.linspace(0.9, 0.3, len(names))).astype(int)
-    return figures.class_figure(names, certified, certified // 3, sizes)
-
-
 def graph(n: int = 300, seed: int = 3) -> figures.GraphFigure:
     rng = np.random.default_rng(seed)
     where = rng.normal(size=(n, 2)) * np.where(rng.random((n, 1)) < 0.5, 1, 2.5)
@@ -102,28 +94,12 @@ def graph(n: int = 300, seed: int = 3) -> figures.GraphFigure:
     )
 
 
-def front() -> figures.FrontFigure:
-    return figures.FrontFigure(x="attr_add", y="attr_del", points=[[0, 11], [1, 8], [2, 5], [4, 3], [6, 0]],
-                               received=(2, 6), budgets=(3, 20), node="paper 17")  # fmt: skip
-
-
-def distribution() -> figures.DistributionFigure:
-    p = np.random.default_rng(0).beta(6, 1.2, 2110)
-    return figures.distribution_figure(p, thresholds=(("abstains", 0.5), ("5 deletions", 0.83)))
-
-
-def base() -> figures.ContourFigure:
-    x, y = np.arange(7), np.arange(12)
-    share = np.exp(-x[:, None] / 2 - y[None] / 5)
-    return figures.ContourFigure(x="attr_add", y="attr_del", x_values=x, y_values=y, ratio=share, kind="naive",
-                                 levels=(0.5,), measure="share certified node by node", name="base")  # fmt: skip
-
-
 class FakeCurve:
     """The attributes of the engine's curve."""
 
     def __init__(self, scale: float, targets: int = 1000) -> None:
         self.values = np.arange(301)
+        self.axes = ("attr_del",)
         self.targets = targets
         self.certified = np.where(self.values < 290, np.floor(targets * np.exp(-self.values / scale)), 0).astype(int)
         self.naive = np.where(self.values < 12, targets - 90 * self.values, 0)
@@ -131,17 +107,14 @@ class FakeCurve:
         self.naive_average_radius = average_radius(self.values, self.naive / targets)
 
 
-def compare() -> figures.CompareFigure:
-    entries = [
-        figures.CompareEntry("Citeseer, GCN", [FakeCurve(60), FakeCurve(66), FakeCurve(71)], 0.713),
-        figures.CompareEntry("Citeseer, GAT", FakeCurve(30), 0.702),
-        figures.CompareEntry("PubMed, APPNP", FakeCurve(15), 0.778),
-    ]
-    return figures.compare_figure(entries, vary="attr_del")
+def models() -> figures.CurveFigure:
+    """Several models, the first one over splits."""
+    curves = [[FakeCurve(60), FakeCurve(66), FakeCurve(71)], FakeCurve(30), FakeCurve(15)]
+    names = ("Citeseer, GCN", "Citeseer, GAT", "PubMed, APPNP")
+    return figures.curve_figure(curves, vary="attr_del", names=names, name="models")
 
 
 def all_figures() -> dict[str, figures.Figure]:
-    """Every type once, with every variant that draws something else."""
-    made = [curve(), curve_log(), contour(), contour("difference"), contour_log(), bars(), graph(), front()]
-    made += [distribution(), base(), compare()]
+    """Every kind once, with every variant that draws something else."""
+    made = [curve(), curve_log(), models(), contour(), contour("difference"), contour_log(), graph()]
     return {figure.name: figure for figure in made}

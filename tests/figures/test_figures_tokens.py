@@ -8,9 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from certcore import figures
-from certcore.export.rendering import render
-from certcore.figures.style import CLASSES, COMPARED, RAMP, TOKENS, closeness_scale
+from certcore.figures.style import CLASSES, CLOSENESS, COMPARED, RAMP, TOKENS, closeness_scale, series_marker
 from tests.figures import samples
 
 SCHEMES = ("light", "dark")
@@ -76,14 +74,25 @@ def test_labels_that_are_far_from_being_lost_are_not_taken_for_ones_that_are_not
     assert nearest(closeness_scale(scheme == "dark"), [of("uncounted", scheme)]) >= 18
 
 
+def test_the_closer_a_label_is_to_being_lost_the_further_its_colour_is_from_the_page() -> None:
+    """Grey steps were once as dark as violet ones, and the order could not be seen."""
+
+    def grey(colour: str) -> float:
+        return float(np.dot([int(colour[i : i + 2], 16) for i in (1, 3, 5)], [0.299, 0.587, 0.114]))
+
+    light, dark = [grey(step.colour) for step in CLOSENESS], [grey(step.dark) for step in CLOSENESS]
+    assert (np.diff(light) > 12).all()
+    assert (np.diff(dark) < -6).all()
+
+
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_names_of_compared_models_can_be_read_and_are_never_in_the_colour_of_what_is_lost(scheme: str) -> None:
-    colours = [getattr(token, scheme) for token, _ in COMPARED]
+    colours = [getattr(token, scheme) for token in COMPARED]
     assert all(contrast(colour, of("paper", scheme)) >= 4.5 for colour in colours)
     assert nearest(colours[:3]) >= 20
     lost = lab(of("lost", scheme), "normal")
     assert min(float(np.linalg.norm(lab(colour, "normal") - lost)) for colour in colours) >= 30
-    assert len({dash for _, dash in COMPARED}) == len(COMPARED), "dashes tell them apart without colour"
+    assert len({series_marker(k).screen for k in range(len(COMPARED))}) == len(COMPARED), "marks tell them apart too"
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
@@ -101,16 +110,15 @@ def test_the_theme_of_the_page_has_the_same_colours() -> None:
             assert f'{key} = "{of(name, scheme)}"' in part
 
 
-def test_compared_models_have_the_same_colours_and_dashes_on_the_screen_and_in_print() -> None:
-    figure = samples.compare()
+def test_models_have_the_same_colours_and_marks_on_the_screen_and_in_print() -> None:
+    figure = samples.models()
     ours = [k for k, line in enumerate(figure.lines) if line.kind == "collective"]
-    printed = {line.get_gid(): line for line in figures.matplotlib(figure).axes[0].lines}
+    printed = {line.get_gid(): line for line in figure.matplotlib().axes[0].lines}
     for dark in (False, True):
-        shown = {trace.legendgroup: trace for trace in figures.plotly(figure, dark=dark).data if trace.line.dash}
-        for k, (token, dash) in zip(ours, COMPARED):
+        shown = {trace.legendgroup: trace for trace in figure.plotly(dark=dark).data if trace.line.dash}
+        for group, (k, token) in enumerate(zip(ours, COMPARED)):
             assert shown[f"line-{k}"].line.color == (token.dark if dark else token.light)
-            assert shown[f"line-{k}"].line.dash == dash.screen
+            assert shown[f"line-{k}"].marker.symbol == series_marker(group).screen
             assert printed[f"series-{k}-collective"].get_color() == token.light
-            assert (printed[f"series-{k}-collective"].get_linestyle() == "-") == (dash.print == "-")
-            assert dash.latex in render(figure, "latex").decode()
+            assert printed[f"series-{k}-collective"].get_marker() == series_marker(group).print
     assert len(ours) >= 2

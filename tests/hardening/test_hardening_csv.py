@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from certcore import ThreatModel, certify, export, figures
+from certcore import ThreatModel, certify, figures, report
 from certcore.cli import main
-from certcore.export.report_files import report_files
-from certcore.figures.table import csv_text
+from certcore.figures.save import file_bytes
+from certcore.figures.table import csv_text, harmless
 from certcore.instance.instance import Instance, save_instance
-from certcore.notebook.tables import harmless, nodes_frame
 from certcore.result.attack_effects import reach
+from certcore.sweep import curve
 from pages.canvas import attack
 from pages.parts import frames
 from tests.pages.toys import N, grid_instance
@@ -81,9 +81,9 @@ def test_tables_of_commands(file: str, tmp_path: Path, capsys: pytest.CaptureFix
     assert main(["curve", file, "--vary", "attr_del", "--values", "0:2", "-o", str(tmp_path / "c.csv")]) == 0
     grid = ["--x", "attr_add", "--x-values", "0:1", "--y", "attr_del", "--y-values", "0:1"]
     assert main(["surface", file, *grid, "-o", str(tmp_path / "s.csv")]) == 0
-    draw = [["curve", "--vary", "attr_del", "--values", "0,1"], ["classes", *given], ["graph", *given]]
+    draw = [["curve", "--vary", "attr_del", "--values", "0,1"], ["surface", *grid], ["certify", *given]]
     for k, words in enumerate(draw):
-        assert main(["draw", words[0], file, *words[1:], "-o", str(tmp_path / f"d{k}.csv")]) == 0
+        assert main([words[0], file, *words[1:], "--plot", str(tmp_path / f"d{k}.csv")]) == 0
     capsys.readouterr()
     assert main(["curve", file, "--vary", "attr_del", "--values", "0,1"]) == 0
     check(capsys.readouterr().out)
@@ -96,11 +96,11 @@ def test_tables_of_commands(file: str, tmp_path: Path, capsys: pytest.CaptureFix
 
 def test_tables_of_a_report(instance: Instance) -> None:
     with few_steps():
-        report = export.build_report(instance, THREAT, source="=1+1")
-    tables = {name: make for name, make in report_files(report) if name.endswith(".csv")}
+        made = report.build(instance, THREAT, source="=1+1")
+    tables = {name: data for name, data in report.files(made).items() if name.endswith(".csv")}
     assert len(tables) > 3
-    for make in tables.values():
-        check(make().decode())
+    for data in tables.values():
+        check(data.decode())
 
 
 def test_tables_of_the_map_and_of_notebooks(instance: Instance) -> None:
@@ -117,18 +117,13 @@ def test_tables_of_the_map_and_of_notebooks(instance: Instance) -> None:
         pd.testing.assert_index_equal(frame.columns, frames.harmless(frame).columns)
     told = pd.read_csv(io.BytesIO(frames.csv(lost)))
     assert told["node"].tolist() == lost["node"].tolist()
-    check(nodes_frame(result).to_csv(index=False))
+    check(result.frame().to_csv(index=False))
     check(harmless(pd.DataFrame({EVIL[0]: [1], f" {EVIL[0]}": ["-1"]})).to_csv(index=False))
 
 
-def test_tables_of_figures_that_compare() -> None:
-    instance = hostile()
-    curves = [figures.CompareEntry(name, _curve(instance), 0.5) for name in EVIL[:4]]
-    check(figures.table(figures.compare_figure(curves, vary="attr_del")).csv())
-    check(export.render(figures.compare_figure(curves, vary="attr_del"), "csv").decode())
-
-
-def _curve(instance: Instance) -> Any:
-    from certcore.sweep import curve
-
-    return curve(instance, ThreatModel(), "attr_del", [0, 1, 2])
+def test_tables_of_several_models() -> None:
+    line = curve(hostile(), ThreatModel(), "attr_del", [0, 1, 2])
+    figure = figures.curve_figure([line] * 4, vary="attr_del", names=EVIL[:4])
+    check(figure.table().csv())
+    check(figure.frame().to_csv(index=False))
+    check(file_bytes(figure, ".csv").decode())

@@ -16,7 +16,18 @@ import numpy as np
 import pytest
 from numpy.lib import format as npy
 
-from certcore import Graph, GridBase, InputError, Instance, ThreatModel, certify, export, load_instance, read_proof
+from certcore import (
+    Graph,
+    GridBase,
+    InputError,
+    Instance,
+    ThreatModel,
+    certify,
+    load_instance,
+    messages,
+    read_proof,
+    report,
+)
 from certcore.common.exact import confidence_text, read_alpha
 from certcore.common.npz import read_npz
 from certcore.common.rounding import share_down
@@ -106,7 +117,7 @@ def test_small_files_that_grow_are_refused_before_they_do(kind: str, key: str, a
 def test_meta_as_deep_as_allowed_can_be_reported() -> None:
     deep = '{"a": ' + "[" * (MAX_META_DEPTH - 2) + "]" * (MAX_META_DEPTH - 2) + "}"
     instance = load_instance(changed(meta=np.array(deep)))
-    assert json.dumps(export.provenance(instance))
+    assert report.page(report.build(instance, ThreatModel()))
 
 
 def test_hubs_do_not_fill_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +209,7 @@ def test_a_guarantee_is_never_rounded_up() -> None:
     instance = Instance(graph, GridBase(grid, ("attr_del",)), 1)
     certificate = certify(instance, ThreatModel(attr_del=1))
     assert certificate.certified == n - 1
-    text = export.guarantee(instance, certificate)
+    text = str(messages.statement(instance, certificate))
     assert "99.9 %" in text
     assert "100" not in text
 

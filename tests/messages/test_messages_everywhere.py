@@ -7,19 +7,31 @@ import dataclasses
 import html
 import json
 import re
-from fractions import Fraction
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from certcore import Graph, GridBase, Instance, ThreatModel, certify, export, figures, messages, save_instance
+from certcore import (
+    Graph,
+    GridBase,
+    Instance,
+    SmoothingBase,
+    ThreatModel,
+    certify,
+    messages,
+    report,
+    save_instance,
+)
 from certcore.cli import main
+from certcore.common.errors import InputError
 from certcore.common.rounding import share_down
-from certcore.figures.serial import from_json, to_json
-from certcore.result.states import FORMER, TargetState
+from certcore.result.states import TargetState
 from certcore.solve.status import Status
 from certcore.sweep import Session, curve, radius, surface
+from certcore.sweep.defences import defend
+from tests.checker.cases import as_seen, small
 from tests.export.instances import small_instance
 
 
@@ -52,10 +64,11 @@ def test_the_first_line_of_certify_is_the_guarantee(capsys: pytest.CaptureFixtur
     assert "4 attribute deletions" in first
 
 
-def test_without_a_budget_certify_says_that_nothing_is_attacked(capsys: pytest.CaptureFixture[str], file: str) -> None:
-    said = messages.guarantee(small_instance(), certify(small_instance(), ThreatModel()))
-    assert said.keys[:2] == ("attacker.none", "guarantee.clean")
-    assert out(capsys, "certify", file).splitlines()[0] == str(said)
+def test_at_budget_0_certify_says_that_nothing_is_attacked(capsys: pytest.CaptureFixture[str], file: str) -> None:
+    said = str(messages.guarantee(small_instance(), certify(small_instance(), ThreatModel())))
+    assert said.startswith("Without any attack: ")
+    assert "no guarantee against anybody" in said
+    assert out(capsys, "certify", file, "--attr-del", "0").splitlines()[0] == said
 
 
 def test_the_largest_budget_names_the_rest_of_the_attacker(capsys: pytest.CaptureFixture[str], file: str) -> None:
@@ -63,7 +76,7 @@ def test_the_largest_budget_names_the_rest_of_the_attacker(capsys: pytest.Captur
     instance = small_instance()
 
     def told(vary: str, **threat: int) -> messages.Text:
-        """What the command says, with the keys of its sentences."""
+        """What the command says."""
         options = [word for key, value in threat.items() for word in (f"--{key.replace('_', '-')}", str(value))]
         model = ThreatModel(**threat)
         said = messages.radius(instance, model, radius(instance, model, vary, "0.3"))
@@ -72,27 +85,29 @@ def test_the_largest_budget_names_the_rest_of_the_attacker(capsys: pytest.Captur
         assert json.loads(out(capsys, *asked, "--json"))["guarantee"] == str(said)
         return said
 
-    assert "radius.attacker" not in told("attr_del").keys
+    against = "Against an attacker with "
+    assert not str(told("attr_del")).startswith(against)
     said = told("attr_del", attr_add=1, sigma=2, local_attr_del=1)
-    assert said.keys[0] == "radius.attacker"
+    assert str(said).startswith(against)
     others = said.pieces[1].text
     assert re.findall(r"\d+", others) == ["1", "1", "2"]
     assert messages.budget_words((1, 0, 0, 0)) in others
     assert messages.budget_words((0, 1, 0, 0)) in others
-    assert "confidence.given" in said.keys
+    assert "as far as the base certificate holds" in str(said)
     over = told("sigma", attr_del=3)
-    assert over.keys[0] == "radius.attacker"
+    assert str(over).startswith(against)
     assert over.pieces[1].text == messages.threat_words(ThreatModel(attr_del=3))
 
 
 def test_a_largest_budget_of_nothing_is_no_promise(capsys: pytest.CaptureFixture[str], file: str) -> None:
     instance = small_instance()
     said = messages.radius(instance, ThreatModel(), radius(instance, ThreatModel(), "attr_del", "0"))
-    assert said.keys == ("radius.nothing_asked", "guarantee.subject")
+    assert str(said).startswith("Nothing was asked for: ")
+    assert "This is about " in str(said), "nothing holds for it"
     assert out(capsys, "radius", file, "--vary", "attr_del", "--at-least", "0") == f"{said}\n"
     instance = dataclasses.replace(instance, targets=np.zeros(0, dtype=np.int64))
     found = radius(instance, ThreatModel(), "attr_del", "0.5")
-    assert messages.radius(instance, ThreatModel(), found).keys == ("guarantee.no_targets",)
+    assert str(messages.radius(instance, ThreatModel(), found)).startswith("There are no targets: ")
 
 
 def test_defend_begins_with_the_guarantee_and_ends_with_what_was_tried(
@@ -133,65 +148,34 @@ def test_defend_says_why_it_ended(
     assert ("time limit" in last) == (said.startswith("time"))
 
 
-def test_the_bound_beside_an_unverified_count_begins_with_what_is_proven() -> None:
-    exact = certify(small_instance(), ThreatModel(attr_del=4), relaxation="exact")
-    proven = exact.targets - exact.verified_certified
-    # Without its instance: a claim that an attack refutes does not come into being otherwise.
-    exact = dataclasses.replace(exact, instance=None)
-    claim = dataclasses.replace(exact, certified=exact.verified_certified + 2, bound=Fraction(proven - 2))
-    told, message = messages.limit_words(claim), messages.SENTENCES["limit.solver"].message
-    assert told == message(proven, Fraction(proven - 2), "exact", True)
-    assert [int(number) for number in re.findall(r"\bat most (\d+)", str(told))] == [proven, proven - 2]
-    same = dataclasses.replace(exact, certified=exact.verified_certified, bound=Fraction(proven))
-    assert messages.limit_words(same) == message(proven, Fraction(proven), "exact", False)
-
-
-def test_shares_of_a_base_certificate_are_rounded_down(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
-    grid = np.ones((2001, 1), dtype=bool)
-    grid[0] = False
-    graph = Graph.from_edges(2001, np.array([[0, 1]]), np.ones((2001, 1), dtype=np.int8))
-    save_instance(tmp_path / "i.npz", Instance(graph, GridBase(grid, ("attr_del",)), layers=0))
-    text = out(capsys, "base", str(tmp_path / "i.npz"))
-    assert "0: 99.9 %" in text
-    assert "100.0" not in text
-
-
 def test_zero_is_no_guarantee() -> None:
     instance = chain()
     said = messages.guarantee(instance, certify(instance, ThreatModel(attr_del=12)))
-    assert "guarantee.nothing" in said.keys
-
-
-def test_the_verified_number_comes_first(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, file: str
-) -> None:
-    exact = certify(small_instance(), ThreatModel(attr_del=4), relaxation="exact")
-    claim = dataclasses.replace(exact, certified=exact.verified_certified + 2, bound=exact.bound - 2, instance=None)
-    monkeypatch.setattr("certcore.cli.certify.certify", lambda *a, **k: claim)
-    text = out(capsys, "certify", file, "--attr-del", "4", "--relaxation", "exact")
-    first = text.splitlines()[0]
-    assert first.index(f"{claim.verified_certified} of {claim.targets}") < first.index(f"at least {claim.certified} ")
-    assert "solver's claim" in first
-    status = next(line for line in text.splitlines() if line.startswith("status"))
-    assert "proven" not in status
-    assert "verified" in status
+    assert str(said).startswith("Nothing is guaranteed at these budgets: 0 of 12 ")
 
 
 @pytest.mark.parametrize("relaxation", ["tight", "paper", "exact"])
-def test_no_solver_no_solvers_word(relaxation: str) -> None:
-    """Where fields are the whole graph totals decide, also in exact mode."""
+def test_where_fields_are_the_whole_graph_totals_decide(relaxation: str) -> None:
     instance = chain(axes=("adj_add",))
     for found in (
         certify(instance, ThreatModel(adj_add=1), relaxation=relaxation),
         Session(instance).certify(ThreatModel(adj_add=1), relaxation=relaxation),
     ):
-        assert found.verified
-        assert found.unproven == 0
-        assert messages.status(found).keys == ("status.totals",)
-    everywhere = dataclasses.replace(instance, base=dataclasses.replace(instance.base, global_fields=True))
-    assert curve(everywhere, ThreatModel(), "adj_add", [0, 1], relaxation=relaxation).verified.all()
-    assert surface(everywhere, ThreatModel(), "adj_add", [0, 1], "sigma", [0, 1], relaxation=relaxation).verified.all()
-    assert radius(everywhere, ThreatModel(), "adj_add", "0.5", relaxation=relaxation).verified
+        assert found.integer_claim is None
+        assert "no solver was needed" in str(messages.status(found))
+
+
+@pytest.mark.parametrize("work", ["curve", "surface", "radius", "defend"])
+def test_the_integer_program_is_part_of_no_sweep(work: str) -> None:
+    instance, threat = small_instance(), ThreatModel(attr_del=2)
+    calls: dict[str, Callable[[], object]] = {
+        "curve": lambda: curve(instance, threat, "attr_del", [0, 1], relaxation="exact"),
+        "surface": lambda: surface(instance, threat, "attr_del", [0, 1], "sigma", [0, 1], relaxation="exact"),
+        "radius": lambda: radius(instance, threat, "attr_del", "0.5", relaxation="exact"),
+        "defend": lambda: defend(instance, threat, 1, relaxation="exact"),
+    }
+    with pytest.raises(InputError, match="no count that is proven; ask certify for it"):
+        calls[work]()
 
 
 def test_uncovered_flips_break_only_whom_they_reach(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
@@ -201,9 +185,9 @@ def test_uncovered_flips_break_only_whom_they_reach(capsys: pytest.CaptureFixtur
     save_instance(tmp_path / "i.npz", instance)
     text = out(capsys, "certify", str(tmp_path / "i.npz"), "--attr-add", "2")
     (remark,) = messages.remarks(instance, found.threat)
-    assert remark.keys == ("remark.uncovered",)
+    assert "says nothing about attribute additions" in str(remark)
     assert str(remark) in text
-    assert str(remark) in export.guarantee(instance, found)
+    assert str(remark) in str(messages.statement(instance, found))
     assert json.loads(out(capsys, "certify", str(tmp_path / "i.npz"), "--attr-add", "2", "--json"))["remarks"] == [
         str(remark)
     ]
@@ -213,9 +197,9 @@ def test_uncovered_flips_break_only_whom_they_reach(capsys: pytest.CaptureFixtur
 
 def test_the_edge_rule_is_named_only_where_an_edge_can_go() -> None:
     instance = dataclasses.replace(chain(axes=("adj_del", "attr_del")), edge_field="messages")
-    keys = [remark.keys for remark in messages.remarks(instance, ThreatModel(attr_del=3))]
-    assert keys == []
-    assert [remark.keys for remark in messages.remarks(instance, ThreatModel(adj_del=3))] == [("remark.messages",)]
+    assert messages.remarks(instance, ThreatModel(attr_del=3)) == []
+    (remark,) = messages.remarks(instance, ThreatModel(adj_del=3))
+    assert "edge rule messages" in str(remark)
 
 
 def test_a_local_edge_budget_of_a_directed_graph_says_which_edges_it_counts() -> None:
@@ -231,13 +215,11 @@ def test_a_local_edge_budget_of_a_directed_graph_says_which_edges_it_counts() ->
 def test_what_only_the_file_says_is_told_as_such() -> None:
     plain, convex = chain(), chain(meta={"types": "convex"})
     threat = ThreatModel(attr_del=1)
-    message = messages.SENTENCES["confidence.given"].message
-    assert message(True) != message(False)
-    for instance, told in ((convex, message(True)), (plain, message(False))):
-        said = messages.guarantee(instance, certify(instance, threat))
-        assert messages.confidence(instance) == told
-        assert set(told.pieces) < set(said.pieces)
-        assert not {"confidence.sampled", "confidence.ballots"} & set(said.keys)
+    for instance, told in ((convex, True), (plain, False)):
+        said = str(messages.guarantee(instance, certify(instance, threat)))
+        assert "as far as the base certificate holds" in said
+        assert ("(a convex relaxation, deterministic, according to the file)" in said) == told
+        assert "% for all nodes together" not in said
 
 
 def test_hit_and_lost_are_two_columns(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -251,11 +233,13 @@ def test_hit_and_lost_are_two_columns(tmp_path: Path, capsys: pytest.CaptureFixt
         spent = any(int(row[f"spent_{k}"]) for k in ("attr_add", "attr_del", "adj_add", "adj_del"))
         assert row["hit"] == ("yes" if spent else "no")
         assert (row["inside_attr_del"] == "") == (row["state"] == TargetState.NOT_A_TARGET)
-    table = export.allocation(instance, certify(instance, ThreatModel(attr_del=1)))
+    table = report.sites(instance, certify(instance, ThreatModel(attr_del=1)))
     shown = [dict(zip(table.columns, row)) for row in table.rows]
-    assert any(row["hit"] == "yes" for row in shown)
     by_name = {row["name"]: row for row in rows}
-    assert all(by_name[row["name"]][key] == row[key] for row in shown for key in ("state", "hit")), "one vocabulary"
+    assert all(by_name[row["name"]]["state"] == row["state"] for row in shown), "one vocabulary"
+    hit = [by_name[row["name"]]["hit"] == "yes" for row in shown]
+    assert hit == [row["attribute deletions at it"] > 0 for row in shown]
+    assert any(hit)
 
 
 def test_what_was_uncertified_before_is_not_lost_in_the_attack() -> None:
@@ -267,17 +251,8 @@ def test_what_was_uncertified_before_is_not_lost_in_the_attack() -> None:
     lost = nodes["state"] == TargetState.LOST
     assert (nodes["lost"] == lost).all()
     assert found.attack_found == lost.sum() + 9
-    rows = export.allocation(instance, found).rows
+    rows = report.sites(instance, found).rows
     assert all(row[1] != TargetState.BEFORE or row[2] == "yes" or any(row[4:]) for row in rows)
-
-
-def test_figures_kept_under_the_former_names_can_be_read() -> None:
-    instance = small_instance()
-    figure = figures.graph_figure(instance, certify(instance, ThreatModel(attr_del=3)))
-    kept = json.loads(to_json(figure))
-    assert set(kept["groups"]) == {str(state) for state in TargetState}
-    kept["groups"] = list(FORMER)
-    assert from_json(json.dumps(kept)).groups == tuple(str(state) for state in FORMER.values())
 
 
 def test_accuracy_counts_abstaining_as_wrong_and_names_the_other() -> None:
@@ -290,25 +265,40 @@ def test_accuracy_counts_abstaining_as_wrong_and_names_the_other() -> None:
     speaks = quiet.base.fronts().certified((0, 0, 0, 0))
     assert (found.right, found.right_anyway, found.nodes) == (int(speaks.sum()), 40, 40)
     told = messages.accuracy_words(found)
-    assert told.keys == ("accuracy",)
     shares = [share_down(number, 40) for number in (found.right, 40)]
     assert re.findall(r"[\d.]+ %", str(told)) == shares, "the other definition comes after the usual one"
 
 
 def test_the_report_says_what_the_terminal_says(tmp_path: Path) -> None:
-    from certcore.export.report import build_report
-    from certcore.export.report_page import report_html
-
     instance = small_instance()
-    report = build_report(instance, ThreatModel(attr_del=3), relaxation="exact", quick=True)
-    assert report.guarantee == str(messages.statement(instance, report.certificate))
-    claim = dataclasses.replace(report.certificate, certified=report.certificate.verified_certified + 1, instance=None)
-    page, without = report_html(dataclasses.replace(report, certificate=claim)), report_html(report)
-    proven, told = (f"{number:,} of {claim.targets:,} (" for number in (claim.verified_certified, claim.certified))
-    assert told not in without
-    assert page.index(proven) < page.index(told), "what is proven comes first"
-    right = messages.accuracy(instance)
-    assert right is not None
-    assert messages.status(claim).keys == ("status.solver",)
-    for said in (messages.status(claim), messages.limit_words(claim), messages.accuracy_words(right)):
+    made = report.build(instance, ThreatModel(attr_del=3), relaxation="tight")
+    assert made.guarantee == str(messages.statement(instance, made.certificate))
+    page, found = report.page(made), made.certificate
+    for said in (messages.status(found), messages.limit_words(found)):
         assert html.escape(str(said)) in page
+
+
+def test_a_budget_that_can_be_spent_on_nothing_is_no_attack() -> None:
+    """Also in the sentence of the small checker, which decides it by itself."""
+    instance = chain()
+    for limits in ({"local_attr_del": 0}, {"protected": range(12)}):
+        found = certify(instance, attr_del=5, **limits)
+        assert "no guarantee against anybody" in str(messages.guarantee(instance, found))
+        assert small.check(found.proof, as_seen(instance)).startswith("no attack")
+    found = certify(instance, attr_del=5, protected=range(11))
+    assert "Whatever an attacker does" in str(messages.guarantee(instance, found))
+    assert small.check(found.proof, as_seen(instance)).startswith("at least")
+
+
+def test_the_mean_over_splits_states_the_confidence_of_all(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    files = []
+    for split in range(3):
+        votes = np.tile([[9_000 + split, 1_000 - split]], (12, 1))
+        base = SmoothingBase(votes, np.zeros(12, dtype=int), 10_000, "0.01", ("0", "0.6", "0", "0"))
+        files.append(str(tmp_path / f"{split}.npz"))
+        save_instance(files[-1], dataclasses.replace(chain(), base=base))
+    asked = ["curve", files[0], "--vary", "attr_del", "--values", "0:1", "--splits"]
+    assert main([*asked, *files[1:]]) == 0
+    assert "all 3 hold together with at least 97 %" in capsys.readouterr().err
+    assert main(asked[:-1]) == 0
+    assert "hold together" not in capsys.readouterr().err

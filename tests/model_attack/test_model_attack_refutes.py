@@ -62,7 +62,7 @@ def test_no_attack_changes_more_than_the_proof_leaves_open(model, types, budgets
     certificate = cc.certify(instance, threat)
     assert found.flips
     assert inadmissible(Problem(instance, threat), _replay(instance, threat, found)) is None
-    assert found.changed + int(instance.base.abstained.sum()) <= certificate.targets - certificate.verified_certified
+    assert found.changed + int(instance.base.abstained.sum()) <= certificate.targets - certificate.certified
 
 
 def _replay(instance, threat, found):
@@ -90,12 +90,9 @@ def test_single_and_double_flips_one_by_one_change_no_label_that_is_certified():
 @pytest.mark.parametrize("method", [str(m) for m in AttackMethod])
 def test_every_method_keeps_to_the_whole_threat_model(method):
     instance, victim = case("gcn", "joint")
-    graph = instance.graph
-    rng = np.random.default_rng(0)
     threat = cc.ThreatModel(
         attr_add=4, attr_del=6, adj_del=5, local_attr_del=2, local_adj_del=1, sigma=6, protected=[0, 1, 2, 3],
-        targets=np.arange(10, 70), node_costs=rng.integers(1, 3, graph.n_nodes),
-        edge_costs=rng.integers(1, 3, graph.n_edges),
+        targets=np.arange(10, 70),
     )  # fmt: skip
     found = run_attack(victim, instance, threat, quick(method, samples=200))
     assert found.flips
@@ -152,7 +149,7 @@ def test_a_certified_count_that_the_attack_refutes_is_stopped():
     certificate = cc.certify(instance, threat, attack=False)
     assert found.changed > 0
     with pytest.raises(SoundnessError):
-        replace(certificate, certified=certificate.targets, verified_certified=certificate.targets)
+        replace(certificate, certified=certificate.targets)
 
 
 @pytest.mark.parametrize("name", ["GAT", "SAGE", "Tutorial"])
@@ -169,8 +166,20 @@ def test_models_of_others_are_attacked_through_smooth(name):
     found = cc.attack(model, data, instance, attr_del=5, adj_del=5, samples=1000, method="greedy")
     certificate = cc.certify(instance, attr_del=5, adj_del=5)
     assert len(found.flips) == 10
-    assert found.changed <= certificate.targets - certificate.verified_certified
+    assert found.changed <= certificate.targets - certificate.certified
     assert found.changed > 0
+
+
+def test_prbcd_says_that_a_network_reads_no_edges():
+    torch.manual_seed(0)
+    model, data = geometric.MLP([24, 8, 3], norm=None), zoo.as_data()
+
+    def scores(network, x, edge_index):
+        return network(x)
+
+    instance = cc.smooth(model.eval(), data, adj_del=0.3, samples=100, selection=10, wrapper=scores, layers=0)
+    with pytest.raises(InputError, match=r"reads no edges.*choose another method"):
+        cc.attack(model, data, instance, adj_del=3, samples=100, method="prbcd", wrapper=scores)
 
 
 def test_another_model_is_refused():
@@ -195,7 +204,7 @@ def test_the_plain_classifier_of_a_convex_certificate_is_attacked_for_certain():
     found = run_attack(network_victim(network, plain, ""), plain, threat, quick())
     proven = cc.certify(plain, threat)
     assert found.plain
-    assert 0 < found.changed <= proven.targets - proven.verified_certified
+    assert 0 < found.changed <= proven.targets - proven.certified
 
 
 def test_ballots_are_left_alone():

@@ -201,3 +201,22 @@ def test_a_result_written_into_another_value_is_refused():
 
     with pytest.raises(Unreadable, match="writes what sub gives into another value"):
         read_module(Hidden().eval(), *clean_input(graphs(1)[0]))
+
+
+def test_rows_are_normalised_into_a_new_value_only():
+    """`F.normalize` is recorded with out=None; with a value there, that value changes unseen."""
+
+    class Normalised(nn.Module):
+        def __init__(self, hidden: bool) -> None:
+            super().__init__()
+            self.conv, self.hidden = geometric.GCNConv(D, 3), hidden
+
+        def forward(self, x, edge_index):
+            h = self.conv(x, edge_index)
+            out = h.float().detach() if self.hidden else None
+            return torch.nn.functional.normalize(h, dim=1, out=out)
+
+    given = clean_input(graphs(1)[0])
+    assert read_module(Normalised(hidden=False).eval(), *given).layers == 1
+    with pytest.raises(Unreadable, match="writes what normalize gives into another value"):
+        read_module(Normalised(hidden=True).eval(), *given)

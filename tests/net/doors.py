@@ -13,14 +13,12 @@ from typing import Any
 
 import certcore
 from certcore import Certificate, InputError, Instance, ThreatModel, certify, load_instance, read_proof, verify_proof
-from certcore.figures import from_json as read_figure
-from certcore.figures import to_json as write_figure
 from certcore.sweep import Session, curve, defend, radius, surface
 
 __all__ = [
     "Certificate", "InputError", "Instance", "Session", "ThreatModel", "certify", "command", "command_json", "curve",
-    "defend", "link_readers", "load_instance", "radius", "read_figure", "read_proof", "surface", "training",
-    "verify_proof", "versions", "write_figure",
+    "defend", "link_readers", "load_instance", "radius", "read_proof", "surface", "training",
+    "verify_proof", "versions",
 ]  # fmt: skip
 
 

@@ -6,6 +6,7 @@ import json
 from typing import Any
 from urllib.parse import urlsplit
 
+from certcore.domain.parameters import FORMER
 from tests.net import ask
 
 
@@ -17,6 +18,11 @@ def kept() -> list[tuple[str, dict[str, Any], dict[str, Any] | None]]:
             address, sidebar, *own = line.split("\t")
             found.append((address, json.loads(sidebar), json.loads(own[0]) if own else None))
     return found
+
+
+def now_called(shown: dict[str, Any]) -> dict[str, Any]:
+    """What the sidebar must show, by the names its controls have now."""
+    return {FORMER.get(name, name): value for name, value in shown.items()}
 
 
 def page_of(address: str) -> str:

@@ -52,27 +52,15 @@ def toy_certificates(name: str, rule: str = "binary") -> Group:
     add(budgets(5) | local(mode="absolute", **per_node))
     protected = np.sort(rng.permutation(graph.n_nodes)[:6]).tolist()
     add(budgets(4) | {"protected": protected})
-    costs = {
-        "node_costs": rng.integers(1, 4, graph.n_nodes).tolist(),
-        "edge_costs": rng.integers(1, 4, graph.n_edges).tolist(),
-    }
-    add(budgets(5) | {"node_costs": costs["node_costs"]})
-    add(budgets(5) | {"edge_costs": costs["edge_costs"]})
     chosen = np.sort(rng.permutation(graph.n_nodes)[:9]).tolist()
     for targets in ("all", "test", "class:1", chosen):
         add(budgets(3), targets)
-    # Integer programs that are solved at once: what a time limit cuts off would depend on the machine.
-    add(budgets(1), relaxations=("exact",))
-    add(budgets(2), chosen, relaxations=("exact",))
-    add(budgets(2) | {"sigma": 2}, chosen[:6], relaxations=("exact",))
-    add(budgets(2) | local(mode="absolute", **each), chosen[:6], relaxations=("exact",))
-    add(budgets(6) | local(mode="absolute", **each) | costs | {"sigma": 3, "protected": protected}, "test")
+    add(budgets(6) | local(mode="absolute", **each) | {"sigma": 3, "protected": protected}, "test")
     if "adj_add" in instance.base.axes:
         for amount in (1, 2):
             add(budgets(1, "adj_add") | {"adj_add": amount})
             add({"adj_add": amount, "sigma": 1})
             add({"adj_add": amount, "local": {"mode": "absolute", "adj_add": 1}, "protected": protected}, "class:0")
-        add({"adj_add": 1}, relaxations=("exact",))
     return asked
 
 
@@ -95,7 +83,6 @@ def toy_sweeps(name: str, rule: str = "binary") -> Group:
     add("curve", vary=first, values=list(range(0, 9, 2)), relaxation="paper")
     add("curve", {low: 5}, vary="sigma", values=list(range(6)))
     add("curve", {local_of: 6}, vary=f"local_{local_of}", values=[0, 1, 2] if limits else [0, 1, 2, 3])
-    add("curve", vary=low, values=[0, 1, 2, 3], relaxation="exact", targets="class:1")
     add("curve", {"protected": [0, 1, 2]}, vary=low, values=[0, 2, 4], targets="class:0")
     if len(axes) > 1:
         add("surface", x=first, x_values=[0, 1, 2, 4], y=last, y_values=[0, 1, 3, 5])
@@ -121,8 +108,6 @@ def bundle(name: str, rule: str = "binary", *, full: bool = True) -> Group:
     def add(kind: str, threat: dict[str, Any] | None = None, **parts: Any) -> None:
         asked.append(_about(name, rule, kind=kind, threat=fixed | (threat or {}), **parts))
 
-    words = ["base", f"precomputed/{name}.npz", "--no-grid", "--base-rule", rule]
-    asked.append(_about(name, rule, kind="command", words=words))
     if "attr_l2" in axes:  # budgets are lengths
         add("curve", vary="attr_l2", values=["0", "0.5", "1", "2", "4"])
         both = {"adj_del": 2} if "adj_del" in axes else {}
@@ -161,12 +146,90 @@ def large(name: str = "pubmed-gcn-attr-s0") -> Group:
         "adj": ({"adj_del": 1}, {"adj_del": 4}),
         "l2": ({"attr_l2": "0.05"}, {"attr_l2": "0.02"}),
     }[name.split("-")[2]]
-    words = ["base", f"precomputed/{name}.npz", "--no-grid"]
     return [
         _about(name, "binary", kind="digest"),
-        _about(name, "binary", kind="command", words=words),
         _about(name, "binary", kind="certify", threat=first, way="cold", attack=False),
         _about(name, "binary", kind="certify", threat=second, way="cold", attack=False, targets="class:0"),
+    ]
+
+
+def strong_and_large() -> list[Group]:
+    """What the other lists leave out: strong bounds by rounds, PubMed, attacks, long distances, previews."""
+
+    def group(name: str, *asked: Question) -> Group:
+        return [{"instance": name, **question} for question in asked]
+
+    def strong(rounds: int, targets: str | None = None, **threat: Any) -> Question:
+        question = {"kind": "certify", "threat": threat, "relaxation": "strong", "rounds": rounds, "way": "cold"}
+        return question | ({"targets": targets} if targets else {})
+
+    def tight(targets: str | None = None, **threat: Any) -> Question:
+        question = {"kind": "certify", "threat": threat, "way": "session", "attack": False}
+        return question | ({"targets": targets} if targets else {})
+
+    def asked(kind: str, **threat: Any) -> Question:
+        return {"kind": kind, "threat": threat}
+
+    rewritten, linked = {"attr_add": 10**4, "attr_del": 10**4}, {"local": {"mode": "absolute", "inject": 5}}
+    budgets = ({"attr_del": 5}, {"attr_del": 12}, {"attr_del": 20}, {"attr_del": 40})
+    both = ({"attr_add": 1, "attr_del": 8}, {"attr_add": 3, "attr_del": 15}, {"attr_add": 2, "attr_del": 10})
+    payers = ({"attr_del": 15, "sigma": 3}, {"attr_del": 25, "sigma": 5}, {"attr_del": 20, "sigma": 8})
+    return [
+        group(
+            "citeseer-gcn-attr-s1",
+            strong(6, attr_del=20),
+            strong(3, attr_del=50),
+            strong(3, "class:1", attr_add=2, attr_del=20),
+        ),
+        group("citeseer-gcn-attr-s0", strong(3, "class:2", attr_del=30, sigma=5), strong(3, attr_add=1, attr_del=10)),
+        group(
+            "citeseer-gcn-joint-s0",
+            strong(2, "class:3", attr_del=5, adj_del=3),
+            strong(2, "class:1", attr_del=12, adj_del=6),
+        ),
+        group(
+            "citeseer-gcn-adj-s1",
+            strong(3, adj_del=20),
+            strong(2, "class:1", adj_del=20, sigma=3),
+            strong(2, "class:2", adj_del=50, sigma=5),
+        ),
+        group("cora-gcn-attr-s0", strong(3, attr_del=30)),
+        group("digits-gcn-l2_joint-s0", strong(3, adj_del=5)),
+        group(
+            "pubmed-gcn-attr-s0",
+            tight("class:0", attr_del=2, sigma=2),
+            tight("class:0", attr_del=8, sigma=2),
+            tight("class:0", attr_add=1, attr_del=5),
+        ),
+        group(
+            "pubmed-decoupled-ballots-s0",
+            tight("class:0", attr_add=2, attr_del=1),
+            tight("class:1", **rewritten, sigma=1),
+            tight("class:1", adj_add=20, adj_del=20),
+            tight("class:0", adj_add=10, inject=2, **linked),
+        ),
+        group("pubmed_tfidf-gcn-adj-s0", tight("class:0", adj_del=10)),
+        group(
+            "citeseer-gcn-attr-s0",
+            *(asked("attack", **threat) for threat in (*budgets[1:], both[2], payers[1])),
+        ),
+        group("citeseer-gcn-adj-s0", asked("attack", adj_del=20), asked("attack", adj_del=20, sigma=3)),
+        group("cora-decoupled-ballots-s0", asked("attack", adj_add=20), asked("attack", inject=5, **linked)),
+        group("digits-gcn-l2-s0", asked("attack", attr_l2="4"), tight(attr_l2="8"), tight(attr_l2="14")),
+        group(
+            "digits-gcn-l2_joint-s0",
+            tight(attr_l2="1", adj_del=10),
+            tight("class:4", attr_l2="2", adj_del=2),
+        ),
+        group(
+            "citeseer-gcn-attr-s0",
+            tight(attr_del=20),
+            *(asked("preview", **threat) for threat in budgets),
+            tight(attr_add=2, attr_del=10),
+            *(asked("preview", **threat) for threat in both),
+            tight(attr_del=20, sigma=5),
+            *(asked("preview", **threat) for threat in payers),
+        ),
     ]
 
 

@@ -1,4 +1,4 @@
-"""Write down the numbers of today: `python -m tests.net.record`, or with the names of bundles only those.
+"""Write down the numbers of today: `python -m tests.net.record`, or with names only those bundles or that file.
 
 Every group of questions is asked in two processes, and every point of a curve or a surface once more as a single cold
 certificate (single certificates: once more the other way). A bound that was the same fraction every time is `exact`
@@ -24,6 +24,8 @@ FORMAT = "certcore-net-1"
 #: Bundles of which only cheap points are asked.
 LARGE = ("pubmed-gcn", "pubmed_tfidf")
 COMMAND = "python -m tests.net.record"
+#: A file of its own, recorded later than the others.
+MORE = "strong-and-large"
 
 #: Bundles that are asked everything; the other ones are asked the short list.
 FULL = {
@@ -49,6 +51,7 @@ def all_groups(toys: list[str]) -> dict[str, list[questions.Group]]:
             questions.bundle("citeseer-gcn-attr-s0", "multiclass", full=False),
             *(questions.large(path.stem) for path in sorted(ask.BUNDLES.glob("*.npz")) if path.stem.startswith(LARGE)),
         ],
+        MORE: questions.strong_and_large(),
     }
 
 
@@ -121,7 +124,11 @@ def write(name: str, header: dict[str, Any], groups: list[list[dict[str, Any]]])
 
 
 def main(names: list[str]) -> None:
-    """Everything, or only the bundles named, which are new or were made again with other votes."""
+    """Everything, or only the bundles named, which are new or were made again with other votes, or one file."""
+    header = {"format": FORMAT, "command": COMMAND, "seed": SEED, "versions": doors.versions()}
+    if names == [MORE]:
+        write(MORE, header, answered({MORE: questions.strong_and_large()})[MORE])
+        return
     if names:
         kept = json.loads((ask.NUMBERS / "bundles.json").read_text(encoding="utf-8"))
         groups = kept.pop("groups")
@@ -135,7 +142,6 @@ def main(names: list[str]) -> None:
         write("bundles", kept, groups)
         return
     ask.NUMBERS.mkdir(exist_ok=True)
-    header = {"format": FORMAT, "command": COMMAND, "seed": SEED, "versions": doors.versions()}
     for name, groups in answered(all_groups(write_toys())).items():
         write(name, header, groups)
 

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from fractions import Fraction
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.net import ask
+from tests.net import ask, prune
 
-FILES = ("toys-certificates", "toys-sweeps", "bundles")
+FILES = ("toys-certificates", "toys-sweeps", "bundles", "strong-and-large")
 #: Bounds whose last bits depend on the way they were asked may move by this much.
 CLOSE = Fraction(1, 10**6)
 #: With CERTCORE_NET=strict they must not: whatever came out the same in two processes must come out again.
@@ -24,7 +26,7 @@ def _groups() -> list[Any]:
         for group in json.loads((ask.NUMBERS / f"{name}.json").read_text(encoding="utf-8"))["groups"]:
             about = group[0]["question"]
             rule = about.get("rule", "binary")
-            found.append(pytest.param(group, id=f"{name}:{about['instance']}:{rule}"))
+            found.append(pytest.param(group, id=f"{name}:{about['instance']}:{about['kind']}:{rule}"))
     return found
 
 
@@ -48,9 +50,26 @@ def test_the_net_is_wide_enough() -> None:
     assert {path.stem for path in ask.INSTANCES.glob("*.npz")} <= asked
     parts = {key for entry in bounds for key, value in entry["question"].get("threat", {}).items() if value}
     types = {"attr_add", "attr_del", "adj_add", "adj_del"}
-    assert types | {"local", "sigma", "protected", "node_costs", "edge_costs"} <= parts
+    assert types | {"local", "sigma", "protected"} <= parts
     assert {"binary", "multiclass"} == {entry["question"].get("rule", "binary") for entry in entries}
-    assert {"tight", "paper", "exact"} == {entry["question"].get("relaxation", "tight") for entry in entries}
+    assert {"tight", "paper", "strong"} == {entry["question"].get("relaxation", "tight") for entry in entries}
+
+
+def test_pruning_deletes_entries_and_nothing_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is left is the same text line by line; without anything to delete, the same file."""
+    before = {name: (ask.NUMBERS / f"{name}.json").read_text(encoding="utf-8") for name in FILES}
+    for name, text in before.items():
+        (tmp_path / f"{name}.json").write_text(text, encoding="utf-8")
+    monkeypatch.setattr(ask, "NUMBERS", tmp_path)
+    for without in ("draw", "exact,costs,base"):
+        monkeypatch.setattr(sys, "argv", ["prune", "--without", without])
+        prune.main()
+        for name, text in before.items():
+            lines = (tmp_path / f"{name}.json").read_text(encoding="utf-8").splitlines()
+            words = [word for word in ('"relaxation":"exact"', "_costs", '["base"') if word in "\n".join(lines)]
+            assert without == "draw" or not words
+            assert {line.rstrip(",") for line in lines} <= {line.rstrip(",") for line in text.splitlines()}
+            assert without != "draw" or lines == text.splitlines()
 
 
 def test_a_moved_number_is_seen() -> None:
@@ -77,7 +96,9 @@ def differences(entry: dict[str, Any], now: ask.Answer) -> list[str]:
     then, unsteady = entry["answer"], entry.get("unsteady", ())
     lines = []
     for key, value in then.items():
-        if key == "bound":
+        if key in ("verified", "proven"):  # recorded while a count could be a claim
+            assert value in (True, [True], then["certified"])
+        elif key == "bound":
             lines += _moved_bounds(entry, value, now[key])
         elif key == "attack" and value is not None and now[key] is not None:
             # A better attack is welcome, a weaker one is not (unless it was unsteady), one beyond the bound is wrong.

@@ -10,12 +10,15 @@ import scipy.sparse as sp
 
 from certcore import Graph, GridBase, Instance, SmoothingBase, ThreatModel
 from certcore.base.ballots import UNIT, BallotsBase
+from certcore.base.gaussian import GaussianBase
 from certcore.base.grid import BaseLocal
 from certcore.domain.perturbations import FLIPS, TYPES
 from tests.oracle.truth import Truth
 from tests.support import random_graph
 
 KINDS = ("grid", "joint", "binary", "multiclass", "ballots", "explicit")
+#: Gaussian noise, with and without edge noise: budgets are lengths, so only ways that read them are gone.
+LENGTHS = "gaussian"
 SHARES = ("0", "0.25", "0.34", "0.5", "0.67", "0.999", "1", "1.5")
 THETA = (
     ("0.1", "0.4", "0", "0"),
@@ -51,7 +54,7 @@ class Question:
 
 def question(seed: int, number: int, kind: str) -> Question:
     """The question of this number: the same for the same seed."""
-    rng = np.random.default_rng([seed, number, KINDS.index(kind)])
+    rng = np.random.default_rng([seed, number, (*KINDS, LENGTHS).index(kind)])
     instance = _instance(rng, kind)
     most = _most_flips(instance, kind)
     threat = _threat(rng, instance, kind, most)
@@ -68,23 +71,28 @@ def question(seed: int, number: int, kind: str) -> Question:
 
 def _most_flips(instance: Instance, kind: str) -> int:
     """The largest budget of a type: the more types, the fewer flips can be enumerated."""
-    if kind == "ballots":
+    if kind in ("ballots", LENGTHS):
         return 2
     return {1: 5, 2: 3}.get(len(instance.base.axes), 2)
 
 
 def _instance(rng: np.random.Generator, kind: str) -> Instance:
     n, types = int(rng.integers(3, 6)), int(rng.integers(1, 5))
-    votes = kind in ("binary", "multiclass", "ballots")
+    votes = kind in ("binary", "multiclass", "ballots", LENGTHS)
     directed = bool(rng.random() < 0.3)
     if kind == "ballots" or (kind == "grid" and types > 2) or (directed and votes):
         n = min(n, 4)
     hub = bool(rng.random() < 0.2)
     graph = _graph(rng, n, directed, hub)
+    if kind == LENGTHS:
+        values = rng.integers(1, 9, (n, 2)) / 4
+        graph = Graph.from_edges(n, graph.edges, values, keep_values=True, directed=directed)
     prediction = rng.integers(0, 2, n)
     base: Any
     if kind == "ballots":
         base = _ballots(rng, n)
+    elif kind == LENGTHS:
+        base = _gaussian(rng, n)
     elif votes:
         base = _smoothing(rng, n, kind)
     else:
@@ -148,6 +156,24 @@ def _smoothing(rng: np.random.Generator, n: int, kind: str) -> SmoothingBase:
     return SmoothingBase(votes, prediction, samples, "0.2", theta, rule=kind)
 
 
+def _gaussian(rng: np.random.Generator, n: int) -> GaussianBase:
+    """Few samples and a large deviation, so that lengths that are whole numbers decide; with edge noise or without."""
+    plain = _smoothing(rng, n, str(rng.choice(["binary", "multiclass"])))
+    theta = ("0", "0", "0", str(rng.choice(["0", "0.5", "0.8", "1"])))
+    std = str(rng.choice(["0.7", "1", "1.5"]))
+    return GaussianBase(
+        plain.votes,
+        plain.prediction,
+        plain.n_samples,
+        plain.alpha,
+        theta,
+        plain.rule,
+        std=std,
+        lattice="2^-4",
+        units=256,
+    )
+
+
 def _ballots(rng: np.random.Generator, n: int) -> BallotsBase:
     classes = int(rng.integers(2, 4))
     ballots = rng.integers(0, 5, (n, classes)) * (UNIT // 4)
@@ -163,8 +189,15 @@ def _threat(rng: np.random.Generator, instance: Instance, kind: str, most: int) 
         values = {name: int(rng.integers(1, 3)) if len(kept) == 1 else 1 for name in kept}
     if kind == "explicit" or instance.node_field is not None:
         values = {name: budget for name, budget in values.items() if name.startswith("attr")}
+    if kind == LENGTHS and (len(values) > 1 or rng.random() < 0.2):
+        values = {"adj_del": values.get("adj_del", 1)} if rng.random() < 0.4 else values
     others = [
-        name for name in FLIPS if name not in base.axes and name != "adj_add" and kind not in ("explicit", "joint")
+        name
+        for name in FLIPS
+        if name not in base.axes
+        and name != "adj_add"
+        and kind not in ("explicit", "joint")
+        and (kind != LENGTHS or name == "adj_del")
     ]
     if others and rng.random() < 0.1:
         values[str(rng.choice(others))] = 1
@@ -179,16 +212,15 @@ def _threat(rng: np.random.Generator, instance: Instance, kind: str, most: int) 
             per_node = bool(rng.random() < 0.5)
             amounts = rng.choice(SHARES, n).tolist() if relative else rng.integers(0, 4, n).tolist()
             values[f"local_{name}"] = amounts if per_node else amounts[0]
+    if kind == LENGTHS and rng.random() < 0.35:
+        limits = rng.choice(SHARES, n).tolist() if relative else rng.integers(0, 3, n).tolist()
+        values["local_attr_l2"] = limits if rng.random() < 0.5 else limits[0]
     if values.get("inject"):
         values["inject_edges"] = int(rng.integers(1, 4)) if rng.random() < 0.8 else None
     if rng.random() < 0.5 and not _new_and_joined(values):
         values["sigma"] = int(rng.choice([0, 1, 1, 1, 2, 2, n]))
     if rng.random() < 0.2:
         values["protected"] = np.flatnonzero(rng.random(n) < 0.3)
-    if rng.random() < 0.2:
-        values["node_costs"] = rng.integers(1, 3, n)
-        if instance.graph.n_edges:
-            values["edge_costs"] = rng.integers(1, 3, instance.graph.n_edges)
     if rng.random() < 0.25:
         values["targets"] = np.sort(rng.permutation(n)[: int(rng.integers(1, n + 1))])
     return ThreatModel(**values)
@@ -197,7 +229,7 @@ def _threat(rng: np.random.Generator, instance: Instance, kind: str, most: int) 
 def _axes(instance: Instance, threat: ThreatModel) -> list[str]:
     """What can be varied here."""
     names = [name for name in TYPES if name in instance.base.axes and getattr(threat, name)]
-    names = names or [TYPES[0]]
+    names = names or ["adj_del" if instance.graph.real else TYPES[0]]
     # A single number is varied: not shares or lists of them, and never beyond what the base certificate was made for.
     per_node = [] if threat.local_mode == "relative" else [f"local_{name}" for name in names]
     sigma = [] if _new_and_joined(dict(zip(TYPES, threat.budgets))) else ["sigma"]

@@ -34,8 +34,6 @@ class Case:
     local: dict[str, Any]
     sigma: int | None
     protected: list[int]
-    node_costs: list[int]
-    edge_costs: list[int]
     global_fields: bool
 
     def build(self) -> tuple[Instance, ThreatModel]:
@@ -56,8 +54,6 @@ class Case:
             sigma=self.sigma,
             targets=np.array(self.targets),
             protected=self.protected,
-            node_costs=self.node_costs if max(self.node_costs) > 1 else None,
-            edge_costs=self.edge_costs if max(self.edge_costs, default=1) > 1 else None,
         )
         return instance, threat
 
@@ -111,8 +107,6 @@ def random_case(rng: np.random.Generator) -> Case:
         local=local,
         sigma=int(rng.integers(0, n + 2)) if rng.random() < 0.5 else None,
         protected=np.flatnonzero(rng.random(n) < 0.3).tolist() if rng.random() < 0.25 else [],
-        node_costs=rng.integers(1, 4, n).tolist() if rng.random() < 0.2 else [1] * n,
-        edge_costs=rng.integers(1, 4, len(edges)).tolist() if rng.random() < 0.2 else [1] * len(edges),
         global_fields=bool(rng.random() < 0.05) and explicit is None,
     )
 

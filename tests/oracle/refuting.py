@@ -37,9 +37,9 @@ from certcore.model_attack.room import Room
 from certcore.model_attack.run import AttackOptions, count_votes, run_attack
 from certcore.model_attack.stored import FoundAttack
 from certcore.pipeline.attacking import module_victim, network_victim
-from certcore.pipeline.moved import network_under
 from certcore.program.problem import Problem
 from certcore.training.smoothed import Schedule, train_smoothed
+from certcore.votes.moved import network_under
 from certcore.votes.run import collect_votes
 from certcore.votes.voters import make_voter
 from tests.pipeline import zoo
@@ -182,7 +182,7 @@ def singles(graph: Graph, kinds: list[str], rng: np.random.Generator) -> list[Fl
 
 
 def some_threat(rng: np.random.Generator, instance: cc.Instance, kinds: list[str]) -> cc.ThreatModel:
-    """Random budgets, and now and then local budgets, σ, protected nodes, targets or costs."""
+    """Random budgets, and now and then local budgets, σ, protected nodes or targets."""
     graph = instance.graph
     parts: dict[str, Any] = {kind: int(rng.integers(0, 6)) for kind in kinds}
     if "attr_l2" in parts:
@@ -201,8 +201,6 @@ def some_threat(rng: np.random.Generator, instance: cc.Instance, kinds: list[str
         parts["protected"] = rng.choice(graph.n_nodes, 3, replace=False)
     if rng.random() < 0.2:
         parts["targets"] = np.sort(rng.choice(graph.n_nodes, graph.n_nodes // 2, replace=False))
-    if rng.random() < 0.2 and set(kinds) <= {"attr_add", "attr_del", "attr_l2"}:
-        parts["node_costs"] = rng.integers(1, 3, graph.n_nodes)
     return cc.ThreatModel(**parts)
 
 
@@ -239,13 +237,13 @@ def judge(instance: cc.Instance, threat: cc.ThreatModel, found: FoundAttack | Co
         results.append(cc.certify(instance, threat, relaxation="strong", rounds=2))
     for result in results:
         tally.counts += 2
-        assert result.verified_certified <= whole - gone, "a certified count above what the attack leaves"
+        assert result.certified <= whole - gone, "a certified count above what the attack leaves"
         assert result.naive_certified <= whole - gone
         changed = count.n_changed
-        head = str(messages.short_head(threat, result.verified_certified, whole))
+        head = str(messages.short_head(threat, result.certified, whole))
         said = [
             str(messages.guarantee(instance, result)), str(messages.summary(result)), head,
-            str(messages.short_head(threat, result.verified_certified, whole, None, changed)),
+            str(messages.short_head(threat, result.certified, whole, None, changed)),
         ]  # fmt: skip
         for text in said:
             tally.sentences += 1

@@ -19,15 +19,12 @@ from certcore.instance import fields
 from certcore.program.ballots import BallotsBuilder
 from certcore.program.builder import Builder
 from certcore.program.groups import undominated
-from certcore.program.problem import Problem
 from certcore.result import assemble
 from certcore.result.certificate import Certificate
 from certcore.solve.solver import Solver
-from certcore.sweep import grid, session
+from certcore.sweep import session, sweep
 from certcore.sweep.checkpoint import Checkpoint
-from certcore.sweep.curves import _CurveWork
 from certcore.sweep.family import ThreatFamily
-from certcore.sweep.line import LineOfBounds
 from pages.background import engine
 from tests.oracle.instances import question
 from tests.oracle.walk import AboveTheTruth, Tally, go
@@ -132,25 +129,13 @@ def _payer(patch: Patch) -> None:
 
 @mistake("bounds of smaller values for larger ones", "curve", "grid", 4)
 def _monotone(patch: Patch) -> None:
-    patch.setattr(grid, "monotone", lambda bounds: np.minimum.accumulate(bounds, axis=0))
+    patch.setattr(sweep, "monotone", lambda bounds: np.minimum.accumulate(bounds, axis=0))
 
 
 @mistake("a plateau where there is none", "curve", "grid", 23)
 def _plateau(patch: Patch) -> None:
-    """What strong curves did: as long as no node can take more, the first bound was kept."""
-    right = _CurveWork.run
-
-    def run(self: _CurveWork) -> LineOfBounds:
-        line = right(self)
-        rooms = []
-        for value in self.values:
-            problem = Problem(self.session.instance, self.axis.at(self.threat, value))
-            room = np.minimum(problem.capacities, np.array(problem.threat.budgets)[:, None])
-            rooms.append(room.tobytes())
-        first = [line.bounds[rooms.index(room)] for room in rooms]
-        return dataclasses.replace(line, bounds=first)
-
-    patch.setattr(_CurveWork, "run", run)
+    """The bound of the first value of a local budget taken over by larger ones."""
+    patch.setattr(sweep, "can_do_no_more", lambda weaker, stronger, graph: True)
 
 
 @mistake("a checkpoint of another threat model", "curve, resumed", "grid")

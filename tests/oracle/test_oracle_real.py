@@ -13,11 +13,12 @@ import pytest
 import certcore as cc
 from certcore.cli import main
 from certcore.domain.perturbations import TYPES
-from certcore.figures.kinds.base import base_figure
 from certcore.result.attack_effects import reach
 from certcore.sweep import Session, defend
-from certcore.verify import verify_proof
+from pages.parts.pictures import base_shares
 from tests.engine.linear import Case, broken, make
+from tests.oracle.instances import LENGTHS, question
+from tests.oracle.walk import PORTION, Tally, walk_lengths
 
 L2 = TYPES.index("attr_l2")
 
@@ -41,18 +42,14 @@ def test_no_way_counts_more_than_stays(number: int) -> None:
     session = Session(case.instance)
     for length, most in zip(lengths, truth):
         threat = cc.ThreatModel(attr_l2=length, **budgets)
-        for relaxation in ("tight", "exact", "strong"):
+        for relaxation in ("tight", "strong"):
             found = cc.certify(case.instance, threat, relaxation=relaxation)
             assert found.certified <= most, relaxation
             assert found.naive_certified <= most
-            if relaxation == "tight":
-                assert verify_proof(found.proof, case.instance).certified <= most
         assert session.certify(threat).certified <= most
         assert session.preview(threat).certified <= most
     line = cc.curve(case.instance, vary="attr_l2", values=lengths, **budgets)
     assert (line.certified <= np.array(truth)).all()
-    few = cc.curve(case.instance, vary="attr_l2", values=lengths, tolerance=0.2, **budgets)
-    assert (few.certified <= np.array(truth)).all()
     rest = {name: value for name, value in budgets.items() if name != "adj_del"}
     cells = cc.surface(case.instance, x="attr_l2", x_values=lengths, y="adj_del", y_values=[case.deletions, 9], **rest)
     assert (cells.certified[:, 0] <= np.array(truth)).all()
@@ -68,7 +65,7 @@ def test_pictures_count_no_more_than_stays(number: int) -> None:
     """Maps of the base certificate, fronts and the graph tell what no attack along the weights refutes."""
     case = cases()[number]
     rest = {name: value for name, value in case.budgets.items() if name != "attr_l2"} | {"adj_del": 0}
-    shares = base_figure(case.instance.base.fronts(), "attr_l2", scale=case.instance.scale)
+    shares = base_shares(case.instance, np.arange(case.instance.graph.n_nodes), "attr_l2", None)
     for value, count in list(zip(shares.x_values.tolist(), shares.certified[:, 0].tolist()))[1:12:5]:  # type: ignore[union-attr]
         assert count <= stays(replace(case, deletions=0), value)
     found = cc.certify(case.instance, attr_l2=case.attr_l2, **rest)
@@ -80,23 +77,24 @@ def test_pictures_count_no_more_than_stays(number: int) -> None:
 
 
 @pytest.mark.parametrize("number", range(10))
-def test_sums_of_norms_and_shares_count_no_more(number: int) -> None:
-    """Against attackers who can do less and whose truth is known: k rows by e each, where k·e is within the sum; and
-    the smallest of all limits that are shares of norms."""
+def test_shares_of_norms_count_no_more(number: int) -> None:
+    """Against an attacker who can do less and whose truth is known: the smallest of all limits that are shares."""
     case = make(np.random.default_rng(number), joint=number % 2 == 1)
     rest = {"adj_del": case.deletions}
-    each, rows = round(case.std * (0.4 + 0.1 * number), 4), 1 + number % 2
-    fewer = replace(case, local=each, sigma=rows)
-    sums = cc.certify(case.instance, attr_l2_sum=rows * each, local_attr_l2=each, attack=False, **rest)
-    assert sums.certified <= stays(fewer, each * rows**0.5)
-    lengths = cc.curve(
-        case.instance, vary="local_attr_l2", values=[each], attr_l2_sum=rows * each, local_attr_l2=1, **rest
-    )
-    assert lengths.certified[0] == sums.certified
     norms = np.sqrt([float(square) for square in case.instance.scale.squared_norms])  # type: ignore[union-attr]
     share = cc.ThreatModel(attr_l2=case.attr_l2, local_attr_l2="0.3", local_mode="relative", sigma=case.sigma, **rest)
     least = replace(case, local=0.3 * float(norms.min()))
     assert cc.certify(case.instance, share, attack=False).certified <= stays(least, case.attr_l2)
+
+
+def test_no_way_counts_more_under_gaussian_noise() -> None:
+    """With and without edge noise, and with and without a budget for lengths; proofs are accepted by the verifier."""
+    asked = [question(1, turn, LENGTHS) for turn in range(PORTION)]
+    assert {bool(one.threat.attr_l2) for one in asked if one.threat.adj_del} == {True, False}
+    walked = walk_lengths(1, range(PORTION), Tally())
+    assert walked.counts["counts"] > 500
+    assert walked.counts["equal"] > walked.counts["counts"] / 2  # a truth that is too strict would never be met
+    assert {text.split(",")[0] for *_, text in walked.refused} <= {"the relaxation is 'paper'"}
 
 
 def test_the_command_counts_no_more(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

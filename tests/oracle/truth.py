@@ -12,13 +12,16 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.optimize import linprog
+from scipy.special import ndtri
 
 from certcore import GridBase, Instance, SmoothingBase, ThreatModel
 from certcore.base.ballots import BallotsBase
+from certcore.base.gaussian import GaussianBase
 
 ATTR_ADD, ATTR_DEL, ADJ_ADD, ADJ_DEL = range(4)
 NAMES = ("attr_add", "attr_del", "adj_add", "adj_del")
@@ -40,14 +43,15 @@ class Truth:
 
     def left(self, threat: ThreatModel) -> int:
         """The most targets that an admissible attack leaves uncertified; against ballots, whose labels it changes."""
-        if isinstance(self.instance.base, BallotsBase):
+        if isinstance(self.instance.base, BallotsBase | GaussianBase):
             known = repr(threat)
             if known not in self._changed:
-                self._changed[known] = labels_changed(self.world, threat)
+                of = labels_changed if isinstance(self.instance.base, BallotsBase) else left_by_moves
+                self._changed[known] = of(self.world, threat)
             return self._changed[known]
         limits = self.world.all_there_is(threat)
         budgets = [min(b, most) for b, most in zip(threat.budgets, limits)]
-        lists = (threat.targets, threat.protected, threat.node_costs, threat.edge_costs)
+        lists = (threat.targets, threat.protected)
         rest = tuple(None if some is None else np.asarray(some).tobytes() for some in lists)
         local = repr([value.tolist() if isinstance(value, np.ndarray) else value for value in threat.local])
         key = (rest, local, threat.local_mode, self.world.whole_graph(threat))
@@ -102,14 +106,7 @@ class World:
 
     def all_there_is(self, threat: ThreatModel) -> list[int]:
         """Beyond these amounts a global budget buys nothing more."""
-        nodes = [1] * self.n if threat.node_costs is None else np.asarray(threat.node_costs).tolist()
-        edges = [1] * len(self.edges) if threat.edge_costs is None else np.asarray(threat.edge_costs).tolist()
-        return [
-            sum(c * (self.width - o) for c, o in zip(nodes, self.ones)),
-            sum(c * o for c, o in zip(nodes, self.ones)),
-            len(self.missing),
-            sum(edges),
-        ]
+        return [sum(self.width - o for o in self.ones), sum(self.ones), len(self.missing), len(self.edges)]
 
     def limits(self, threat: ThreatModel, kind: int) -> list[int]:
         """Local budgets as counts: shares are of what the node has, rounded down."""
@@ -180,23 +177,21 @@ def labels_changed(world: World, threat: ThreatModel) -> int:
     free = [m for m in range(world.n) if m not in protected]
     targets = world.targets(threat)
 
-    def pairs(kind: int, pool: list[tuple[int, int]], costs: Any, budget: int) -> list[tuple[tuple[int, int], ...]]:
-        limits, prices = world.limits(threat, kind), dict(zip(pool, costs))
+    def pairs(kind: int, pool: list[tuple[int, int]], budget: int) -> list[tuple[tuple[int, int], ...]]:
+        limits = world.limits(threat, kind)
         usable, found = [pair for pair in pool if set(pair) <= set(free)], []
         for count in range(min(budget, len(usable)) + 1):
             for chosen in itertools.combinations(usable, count):
                 at = [sum(m in pair for pair in chosen) for m in range(world.n)]
-                if sum(prices[pair] for pair in chosen) <= budget and all(a <= b for a, b in zip(at, limits)):
+                if all(a <= b for a, b in zip(at, limits)):
                     found.append(chosen)
         return found
 
-    edge_costs = [1] * len(world.edges) if threat.edge_costs is None else np.asarray(threat.edge_costs).tolist()
-    node_costs = [1] * world.n if threat.node_costs is None else np.asarray(threat.node_costs).tolist()
     able = [(m, k) for k in (ATTR_ADD, ATTR_DEL) for m in free if world.limits(threat, k)[m] > 0]
     rewritings = []
     for count in range(min(threat.attr_add + threat.attr_del, world.n) + 1):
         for chosen in itertools.combinations(able, count):
-            paid = [sum(node_costs[m] for m, k in chosen if k == kind) for kind in (ATTR_ADD, ATTR_DEL)]
+            paid = [sum(k == kind for _, k in chosen) for kind in (ATTR_ADD, ATTR_DEL)]
             if len({m for m, _ in chosen}) == count and paid[0] <= threat.attr_add and paid[1] <= threat.attr_del:
                 rewritings.append(tuple(m for m, _ in chosen))
     each = world.n if threat.inject_edges is None else threat.inject_edges
@@ -217,9 +212,9 @@ def labels_changed(world: World, threat: ThreatModel) -> int:
         return [label(row) for row in scores]
 
     before, worst = labels(world.edges, ballots, (), ()), 0
-    additions = pairs(ADJ_ADD, world.missing, [1] * len(world.missing), threat.adj_add)
+    additions = pairs(ADJ_ADD, world.missing, threat.adj_add)
     for added, deleted, nodes, new in itertools.product(
-        additions, pairs(ADJ_DEL, world.edges, edge_costs, threat.adj_del), sorted(set(rewritings)), arrivals
+        additions, pairs(ADJ_DEL, world.edges, threat.adj_del), sorted(set(rewritings)), arrivals
     ):
         if threat.sigma is not None:
             sites = [set(pair) for pair in (*added, *deleted)] + [{m} for m in nodes]
@@ -234,6 +229,84 @@ def labels_changed(world: World, threat: ThreatModel) -> int:
             after = labels(edges, shown, new, mine[len(nodes) :])
             worst = max(worst, sum(after[t] != before[t] for t in targets))
     return worst
+
+
+def left_by_moves(world: World, threat: ThreatModel) -> int:
+    """The most targets that deleted edges and one change of the attributes leave uncertified together.
+
+    Amounts are real, in units of squared distance: every set of targets is tried, and whether it can be reached is a
+    linear program in the amounts at the nodes.
+    """
+    base: Any = world.instance.base
+    scale = base.units / Fraction(base.std) ** 2
+    budget, caps = math.ceil(scale * Fraction(threat.attr_l2) ** 2), _moves(world, threat, scale)
+    protected = set(np.asarray(threat.protected).tolist())
+    targets = world.targets(threat)
+    nodes, edges = {t: world.nodes_of(t) for t in targets}, {t: world.edges_of(t) for t in targets}
+    teams = [tuple(range(world.n))]
+    if threat.sigma is not None:
+        teams = list(itertools.combinations(range(world.n), min(threat.sigma, world.n)))
+
+    @cache
+    def reached(wanted: tuple[tuple[int, int], ...], team: tuple[int, ...]) -> bool:
+        if not budget:
+            return not wanted
+        upper = [caps[m] if m in team and m not in protected else 0 for m in range(world.n)]
+        rows = [[-float(m in nodes[t]) for m in range(world.n)] for t, _ in wanted]
+        found = linprog(np.ones(world.n), rows, [-need for _, need in wanted], bounds=[(0, cap) for cap in upper])
+        return bool(found.status == 0 and found.fun <= budget + 1e-5)  # data are whole: a gap would be larger
+
+    most = 0
+    for gone in _deletions(world, threat, protected):
+        needs = [(t, need_of_move(base, t, len(edges[t] & set(gone)))) for t in targets]
+        fallen, standing = sum(not need for _, need in needs), [pair for pair in needs if pair[1]]
+        able = [team for team in teams if all(set(world.edges[e]) & set(team) for e in gone)]
+        for size in range(len(standing), max(most - fallen, -1), -1):
+            if any(reached(some, team) for some in itertools.combinations(standing, size) for team in able if some):
+                most = fallen + size
+                break
+        most = max(most, fallen if able else 0)
+    return most
+
+
+def _moves(world: World, threat: ThreatModel, scale: Fraction) -> list[int]:
+    """The most units by which each row may be moved, rounded up."""
+    value: Any = threat.local_attr_l2
+    if value is None:
+        return [MANY] * world.n
+    squares = [Fraction(v) ** 2 for v in (list(value) if isinstance(value, np.ndarray) else [value] * world.n)]
+    if threat.local_mode == "relative":
+        rows = world.instance.graph.attributes.toarray().tolist()
+        squares = [square * sum(Fraction(x) ** 2 for x in row) for square, row in zip(squares, rows)]
+    return [math.ceil(scale * square) for square in squares]
+
+
+def _deletions(world: World, threat: ThreatModel, protected: set[int]) -> list[tuple[int, ...]]:
+    """Sets of edges that may be deleted, the largest first."""
+    limits = world.limits(threat, ADJ_DEL)
+    usable = [e for e, edge in enumerate(world.edges) if not protected & set(edge)]
+    return [
+        chosen
+        for count in range(min(threat.adj_del, len(usable)), -1, -1)
+        for chosen in itertools.combinations(usable, count)
+        if all(sum(m in world.edges[e] for e in chosen) <= limits[m] for m in range(world.n))
+    ]
+
+
+def need_of_move(base: GaussianBase, node: int, deletions: int) -> int:
+    """⌊units · z²⌋ with z = Φ⁻¹(1 − (1 − p) / θ^d), the mean of both z for the multi-class rule; 0 if uncertified."""
+    row, label = base.votes[node].tolist(), int(base.prediction[node])
+    share = Fraction(base.theta[ADJ_DEL]) ** deletions
+    multiclass = str(base.rule) == "multiclass"
+    level = Fraction(base.alpha) * (1 - Fraction(1, 2**20)) / ((2 if multiclass else 1) * len(base.votes))
+    first = rest = lower_bound(row[label], int(base.n_samples), level)
+    if multiclass:
+        rival = max((count for k, count in enumerate(row) if k != label), default=0)
+        rest = max(first, lower_bound(int(base.n_samples) - rival, int(base.n_samples), level))
+    if 1 - first >= share:
+        return 0
+    z = sum(-float(ndtri(float((1 - p) / share))) for p in (first, rest)) / 2
+    return math.floor(base.units * z * z) if z > 0 else 0
 
 
 def _grid_certified(base: GridBase, node: int, budget: Budget) -> bool:
@@ -318,9 +391,9 @@ def least_mass(theta: tuple[Fraction, ...], budget: Budget, clean: Fraction) -> 
 
 @dataclass
 class Part:
-    """All ways to spend a budget of one type: what each costs, who must be an attacker for it, and where it acts."""
+    """All ways to spend a budget of one type: how many flips each has, who has to attack for it, and where it acts."""
 
-    cost: np.ndarray
+    count: np.ndarray
     payable: Callable[[], np.ndarray]
     """(2^N, count): whether a set of attackers, as bits, can do it; asked for only where σ limits them."""
     effect: np.ndarray
@@ -337,7 +410,7 @@ class Landscape:
         protected = set(np.asarray(threat.protected).tolist())
         self.free = [m not in protected for m in range(world.n)]
         self.parts = [self._nodes(ATTR_ADD), self._nodes(ATTR_DEL), self._pairs(ADJ_ADD), self._pairs(ADJ_DEL)]
-        sizes = [len(part.cost) for part in self.parts]
+        sizes = [len(part.count) for part in self.parts]
         if math.prod(sizes) > MOST:
             raise ValueError(f"{sizes} ways to spend the budgets are too many to enumerate; make the instance smaller")
         self.attacked = self._by_budgets()
@@ -347,14 +420,13 @@ class Landscape:
         world, threat, budget = self.world, self.threat, self.top[kind]
         room = [world.width - o for o in world.ones] if kind == ATTR_ADD else world.ones
         limits = world.limits(threat, kind)
-        costs = [1] * world.n if threat.node_costs is None else np.asarray(threat.node_costs).tolist()
         found: list[tuple[tuple[int, ...], int]] = [((), 0)]
         for node in range(world.n):
             most = min(room[node], limits[node]) if self.free[node] else 0
             found = [
-                ((*vector, amount), spent + amount * costs[node])
+                ((*vector, amount), spent + amount)
                 for vector, spent in found
-                for amount in range(min(most, (budget - spent) // costs[node]) + 1)
+                for amount in range(min(most, budget - spent) + 1)
             ]
         vectors = np.array([vector for vector, _ in found], dtype=np.int64)
         fields = [set(range(world.n)) if self.whole else world.nodes_of(t) for t in self.targets]
@@ -371,25 +443,21 @@ class Landscape:
         """Edge flips: sets of pairs. Every end counts in its local budget; one end has to be an attacker."""
         world, threat = self.world, self.threat
         pool = world.missing if kind == ADJ_ADD else world.edges
-        costs = [1] * len(pool)
-        if kind == ADJ_DEL and threat.edge_costs is not None:
-            costs = np.asarray(threat.edge_costs).tolist()
         limits, budget = world.limits(threat, kind), self.top[kind]
         usable = [e for e, (i, j) in enumerate(pool) if self.free[i] and self.free[j]]
         found: list[tuple[int, ...]] = []
 
-        def extend(chosen: tuple[int, ...], start: int, spent: int, at: list[int]) -> None:
+        def extend(chosen: tuple[int, ...], start: int, at: list[int]) -> None:
             found.append(chosen)
             for place in range(start, len(usable)):
                 i, j = pool[usable[place]]
-                price = spent + costs[usable[place]]
-                if price <= budget and at[i] < limits[i] and at[j] < limits[j]:
+                if len(chosen) < budget and at[i] < limits[i] and at[j] < limits[j]:
                     more = at.copy()
                     more[i] += 1
                     more[j] += 1
-                    extend((*chosen, usable[place]), place + 1, price, more)
+                    extend((*chosen, usable[place]), place + 1, more)
 
-        extend((), 0, 0, [0] * world.n)
+        extend((), 0, [0] * world.n)
         by_team = np.array(
             [[team >> i & 1 or team >> j & 1 for i, j in pool] for team in range(2**world.n)], dtype=bool
         )
@@ -398,8 +466,7 @@ class Landscape:
             return np.array([by_team[:, list(chosen)].all(axis=1) for chosen in found]).T
 
         effect = np.array([self._reach(kind, pool, chosen) for chosen in found], dtype=np.int64)
-        cost = np.array([sum(costs[e] for e in chosen) for chosen in found])
-        return Part(cost, payable, effect.reshape(len(found), len(self.targets)))
+        return Part(np.array([len(chosen) for chosen in found]), payable, effect.reshape(len(found), len(self.targets)))
 
     def _reach(self, kind: int, pool: list[tuple[int, int]], chosen: tuple[int, ...]) -> list[int]:
         if self.whole or kind == ADJ_ADD:
@@ -436,7 +503,7 @@ class Landscape:
         return needed
 
     def left(self, budgets: Budget, sigma: int | None) -> int:
-        affordable = np.ix_(*(np.flatnonzero(part.cost <= budget) for part, budget in zip(self.parts, budgets)))
+        affordable = np.ix_(*(np.flatnonzero(part.count <= budget) for part, budget in zip(self.parts, budgets)))
         attacked = self.attacked[affordable]
         if sigma is not None:
             attacked = attacked[self._attackers[affordable] <= sigma]

@@ -1,7 +1,8 @@
-"""Every public way to a certified count, in one list: its name, the public names it speaks for, and how it is gone.
+"""Every public way to a certified count, in one list: its name, how it is gone, and what it goes through unseen.
 
 A way takes an `Ask` and yields `Count`s: the threat model, and what is claimed under it. `tests/oracle/walk.py` holds
-each of them against the truth; `test_oracle_list.py` finds public names that no way speaks for.
+each of them against the truth; `test_oracle_list.py` finds functions and attributes of results that no way goes
+through. What a way calls itself is seen there; `speaks_for` names what is called further inside.
 """
 
 from __future__ import annotations
@@ -12,19 +13,21 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 
 import certcore as cc
 from certcore.common.errors import InputError
 from certcore.result.certificate import Certificate
-from certcore.sweep import CurveTask, SurfaceTask, defend, over_splits, run_many, strengthen, surfaces
+from certcore.sweep import Sweep, SweepTask, defend, over_splits, run_many
+from certcore.sweep import sweep as sweep_module
 from certcore.sweep.attack_curve import attacks_along, attacks_over
 from tests.oracle.instances import Question
 
-RELAXATIONS = ("tight", "paper", "strong", "exact")
+RELAXATIONS = ("tight", "paper", "strong")
 #: Searches are cut short here: what is proven by then has to be true all the same.
-EFFORT: dict[str, dict[str, Any]] = {"tight": {}, "paper": {}, "strong": {"rounds": 4}, "exact": {"time_limit": 20.0}}
+EFFORT: dict[str, dict[str, Any]] = {"tight": {}, "paper": {}, "strong": {"rounds": 4}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -33,7 +36,6 @@ class Count:
 
     threat: cc.ThreatModel
     certified: int | None
-    verified: bool = True
     attack: int | None = None
     """Targets that a replayed attack leaves uncertified."""
     closed: bool = False
@@ -62,10 +64,6 @@ class Ask:
     @property
     def effort(self) -> dict[str, Any]:
         return {"relaxation": self.relaxation, **EFFORT[self.relaxation]}
-
-    @property
-    def proven(self) -> bool:
-        return self.relaxation != "exact"
 
     def source(self) -> Any:
         """The instance, or a session that has answered the same, a smaller and a larger question already."""
@@ -105,27 +103,58 @@ def way(
     return register
 
 
-PROVEN = ("tight", "paper", "strong")
-
-
 def of_certificate(found: Certificate, threat: cc.ThreatModel) -> Iterator[Count]:
-    """All that a certificate claims: its count, the proven one beside it, the naive one, its attack."""
-    yield Count(threat, found.certified, found.verified, found.attack_found)
-    yield Count(threat, found.verified_certified, True, found.attack_found, found.closed)
+    """All that a certificate claims: its count, the proven one, the naive one, its attack; as fields and as JSON."""
+    yield Count(threat, found.certified, found.attack_found)
+    yield Count(threat, found.certified, found.attack_found, found.closed)
     yield Count(threat, found.naive_certified)
+    bounded = left_by(found.bound, found.targets)
+    yield Count(threat, max(bounded, share_of(found.ratio, found.targets)))
+    yield from of_json(found.to_json(), threat)
+
+
+def of_json(found: dict[str, Any], threat: cc.ThreatModel) -> Iterator[Count]:
+    """A certificate as the command writes it."""
+    yield Count(threat, found["certified"], found["attack_found"])
+    yield Count(threat, found["certified"], found["attack_found"], found["closed"])
+    yield Count(threat, found["naive_certified"])
+    bounded = left_by(found["bound"], found["targets"])
+    yield Count(threat, max(bounded, share_of(found["ratio"], found["targets"])))
 
 
 def of_curve(found: Any, at: Callable[[Any], cc.ThreatModel], mark: Any) -> Iterator[Count]:
-    for value, count, naive, verified in zip(found.values.tolist(), found.certified, found.naive, found.verified):
-        yield Count(at(value), int(count), bool(verified), sweep=mark)
-        yield Count(at(value), int(naive))
+    yield from of_counts(found, [at(value) for value in found.values.tolist()], mark)
 
 
 def of_surface(found: Any, at: Callable[[int, int], cc.ThreatModel], mark: Any) -> Iterator[Count]:
-    for i, x in enumerate(found.x_values.tolist()):
-        for j, y in enumerate(found.y_values.tolist()):
-            yield Count(at(x, y), int(found.certified[i, j]), bool(found.verified[i, j]), sweep=mark)
-            yield Count(at(x, y), int(found.naive[i, j]))
+    places = [at(x, y) for x in found.x_values.tolist() for y in found.y_values.tolist()]
+    yield from of_counts(found, places, mark)
+    yield Count(places[-1], left_by(found.bounds[-1, -1], found.targets))
+
+
+def of_counts(found: Any, places: list[cc.ThreatModel], mark: Any) -> Iterator[Count]:
+    """All that a curve or a map claims, at the threat models of its cells."""
+    rows = [dict(zip(found.columns(), row)) for row in zip(*found.columns().values())]
+    flat = (found.certified, found.naive, found.bounds, found.bound, found.ratio, found.naive_ratio)
+    cells = zip(*(values.ravel().tolist() for values in flat))
+    for place, row, point, cell in zip(places, rows, found.to_json()["points"], cells, strict=True):
+        count, naive, *bounds, ratio, naive_ratio = cell
+        yield Count(place, count, sweep=mark)
+        written = [int(row["certified"]), point["certified"], share_of(ratio, found.targets)]
+        left = [left_by(bound, found.targets) for bound in (*bounds, row["bound"], point["bound"])]
+        yield Count(place, max(written + left))
+        least = [share_of(naive_ratio, found.targets), int(row["naive_certified"]), point["naive_certified"]]
+        yield Count(place, max(naive, *least))
+
+
+def left_by(bound: Any, targets: int) -> int:
+    """The count that a bound on lost targets claims; floats are rounded to the nearest."""
+    return max(0, targets - int(bound + (1e-9 if isinstance(bound, float) else 0)))
+
+
+def share_of(ratio: float, targets: int) -> int:
+    """The count that a ratio claims, a little more than which would be one more."""
+    return int(np.ceil(ratio * targets - 1e-6))
 
 
 def of_proof(proof: dict[str, Any] | None, ask: Ask, threat: cc.ThreatModel) -> Iterator[Count]:
@@ -134,21 +163,30 @@ def of_proof(proof: dict[str, Any] | None, ask: Ask, threat: cc.ThreatModel) -> 
     verdict = cc.verify_proof(proof, ask.instance)
     assert verdict.accepted, verdict.reason
     yield Count(threat, verdict.certified)
+    yield Count(threat, left_by(verdict.bound, verdict.targets))
     yield Count(threat, proof["certified"])
 
 
-@way("certify", "certcore.certify", "certcore.verify_proof")
+@way(
+    "certify",
+    "result.assemble.from_answer",
+    "result.assemble.with_bound",
+    "program.problem.Problem.naive_certified",
+    "result.assemble.from_totals",
+    "verify.proof.whole_graph_attacked",
+    "sweep.strong.Searches.certify",
+)
 def _certify(ask: Ask) -> Iterator[Count]:
     found = cc.certify(ask.instance, ask.threat, **ask.effort)
     yield from of_certificate(found, ask.threat)
     yield from of_proof(found.proof, ask, ask.threat)
 
 
-@way("certify, plain arguments", "certcore.certify")
+@way("certify, plain arguments")
 def _certify_plain(ask: Ask) -> Iterator[Count]:
     threat = ask.threat
     names = [*cc.TYPES, *(f"local_{name}" for name in cc.TYPES), "local_mode", "sigma", "targets", "protected"]
-    given: dict[str, Any] = {name: getattr(threat, name) for name in (*names, "node_costs", "edge_costs")}
+    given: dict[str, Any] = {name: getattr(threat, name) for name in names}
     seen: list[int] = []
     found = cc.certify(
         ask.instance, **given, **ask.effort, proof=False, attack=False, progress=lambda s: seen.append(int(s.bound))
@@ -158,7 +196,7 @@ def _certify_plain(ask: Ask) -> Iterator[Count]:
         yield Count(threat, found.targets - bound)
 
 
-@way("session, any order", "Session.certify", "Session.best_attack", "certcore.Session")
+@way("session, any order")
 def _session(ask: Ask) -> Iterator[Count]:
     q, session = ask.question, ask.session()
     places = [
@@ -174,7 +212,7 @@ def _session(ask: Ask) -> Iterator[Count]:
         yield Count(threat, None, attack=session.best_attack(threat))
 
 
-@way("preview", "Session.preview")
+@way("preview")
 def _preview(ask: Ask) -> Iterator[Count]:
     q, session = ask.question, ask.session()
     places = [ask.threat, *(q.at(v) for v in q.values), *(q.cell(x, y) for x in q.x_values for y in q.y_values)]
@@ -182,18 +220,19 @@ def _preview(ask: Ask) -> Iterator[Count]:
         known = session.preview(threat, relaxation=ask.relaxation)
         yield Count(threat, known.certified)
         yield Count(threat, known.naive_certified)
+        yield Count(threat, max(share_of(known.ratio, known.targets), left_by(known.bound, known.targets)))
         if turn % 3 == 0:
             session.certify(threat, **ask.effort, attack=False)
     for threat in places:
         yield Count(threat, session.preview(threat, relaxation=ask.relaxation).certified)
 
 
-@way("session's proof", "Session.proof")
+@way("session's proof")
 def _session_proof(ask: Ask) -> Iterator[Count]:
     yield from of_proof(ask.session().proof(ask.threat, **ask.effort), ask, ask.threat)
 
 
-@way("cancelled", "Session.certify")
+@way("cancelled")
 def _cancelled(ask: Ask) -> Iterator[Count]:
     """What is returned when a search is stopped before it began."""
     stop = threading.Event()
@@ -201,24 +240,14 @@ def _cancelled(ask: Ask) -> Iterator[Count]:
     yield from of_certificate(ask.session().certify(ask.threat, **ask.effort, cancel=stop), ask.threat)
 
 
-@way("curve", "certcore.curve", "certcore.Curve", "sweep.curve", "sweep.Curve")
+@way("curve", "sweep.axis.naive_counts")
 def _curve(ask: Ask) -> Iterator[Count]:
     q = ask.question
     found = cc.curve(ask.source(), ask.threat, q.vary, q.values, **ask.effort)
     yield from of_curve(found, q.at, "curve")
-    for point, value in zip(found.to_json()["points"], q.values):
-        yield Count(q.at(value), point["certified"])
 
 
-@way("curve with tolerance", "certcore.curve")
-def _tolerant_curve(ask: Ask) -> Iterator[Count]:
-    q = ask.question
-    for tolerance in (0.2, 0.6):
-        found = cc.curve(ask.source(), ask.threat, q.vary, q.values, **ask.effort, tolerance=tolerance)
-        yield from of_curve(found, q.at, ("tolerance", tolerance))
-
-
-@way("curve, resumed", "certcore.curve")
+@way("curve, resumed")
 def _resumed_curve(ask: Ask) -> Iterator[Count]:
     """Stopped in the middle, continued, and the same file offered for a stronger attacker."""
     q, file = ask.question, ask.folder / "curve.npz"
@@ -254,7 +283,7 @@ def stronger(ask: Ask) -> list[cc.ThreatModel]:
     return made
 
 
-@way("surface", "certcore.surface", "certcore.Surface", "sweep.surface", "sweep.Surface")
+@way("surface")
 def _surface(ask: Ask) -> Iterator[Count]:
     q = ask.question
     grid = (q.x, q.x_values[:3], q.y, q.y_values[:3])
@@ -264,33 +293,24 @@ def _surface(ask: Ask) -> Iterator[Count]:
         yield from of_surface(part, q.cell, ("surface", number))
 
 
-@way("surface with tolerance", "sweep.surfaces")
-def _tolerant_surface(ask: Ask) -> Iterator[Count]:
-    q = ask.question
-    grid = (q.x, q.x_values[:3], q.y, q.y_values[:3])
-    jobs = 2 if ask.warm else 1
-    for number, found in enumerate(surfaces(ask.source(), ask.threat, *grid, **ask.effort, tolerance=0.3, jobs=jobs)):
-        yield from of_surface(found, q.cell, ("tolerance", number))
-
-
-@way("surface, finer and resumed", "sweep.surfaces")
-def _finer(ask: Ask) -> Iterator[Count]:
+@way("surface as it grows, and resumed", "sweep.sweep.Sweep.result", "sweep.sweep.Sweep.run")
+def _growing(ask: Ask) -> Iterator[Count]:
     q, file = ask.question, ask.folder / "surface.npz"
-    session = ask.session()
-    *_, coarse = surfaces(session, ask.threat, q.x, q.x_values[:3:2], q.y, q.y_values[:3:2], **ask.effort)
-    grid = (q.x, q.x_values[:3], q.y, q.y_values[:3])
-    for number, found in enumerate(surfaces(session, ask.threat, *grid, **ask.effort, coarser=coarse, near=(0, 1))):
-        yield from of_surface(found, q.cell, ("finer", number))
-    stop = threading.Event()
-    stopped = surfaces(ask.instance, ask.threat, *grid, **ask.effort, checkpoint=file, cancel=stop)
-    for number, found in enumerate(stopped):
-        stop.set()
-        yield from of_surface(found, q.cell, ("stopped", number))
-    again = cc.surface(ask.instance, ask.threat, *grid, **ask.effort, checkpoint=file)
-    yield from of_surface(again, q.cell, "resumed")
+    axes = [(q.x, q.x_values[:3]), (q.y, q.y_values[:3])]
+    with mock.patch.object(sweep_module, "REFRESH", 0.0):
+        for number, found in enumerate(Sweep(ask.session(), ask.threat, axes, **ask.effort, near=(0, 1)).run()):
+            yield from of_surface(found, q.cell, ("growing", number))
+        stop = threading.Event()
+        stopped = Sweep(ask.instance, ask.threat, axes, **ask.effort, checkpoint=file).run(stop)
+        for number, found in enumerate(stopped):
+            if number == 1:
+                stop.set()
+            yield from of_surface(found, q.cell, ("stopped", number))
+        again = Sweep(ask.instance, ask.threat, axes, **ask.effort, checkpoint=file)
+        yield from of_surface(again.finish(), q.cell, "resumed")
 
 
-@way("radius", "certcore.radius", "sweep.radius", "sweep.Radius")
+@way("radius")
 def _radius(ask: Ask) -> Iterator[Count]:
     q = ask.question
     vary = q.vary.removeprefix("local_")
@@ -303,60 +323,54 @@ def _radius(ask: Ask) -> Iterator[Count]:
         value = 0 if found.value is None else top if found.unbounded else min(found.value, top)
         here = ask.threat.replace(**{vary: value})
         # The count is that of the largest value; where the value keeps the share, as many targets have to be certified.
-        yield Count(here, found.certified, found.verified)
+        yield Count(here, found.certified)
+        yield Count(here, share_of(found.ratio, found.targets))
+        yield Count(here, found.to_json()["certified"])
         if found.value is not None:
-            yield Count(here, found.needed, found.verified)
+            yield Count(here, found.needed)
         if found.next_certified is not None and found.value is not None:
-            yield Count(ask.threat.replace(**{vary: found.value + 1}), found.next_certified, found.verified)
+            yield Count(ask.threat.replace(**{vary: found.value + 1}), found.next_certified)
 
 
-@way("defend", "sweep.defend", "sweep.Defence", relaxations=PROVEN)
+@way("defend")
 def _defend(ask: Ask) -> Iterator[Count]:
     if ask.question.truth.world.whole_graph(ask.threat):
         return  # no node matters more than another; it refuses
     found = defend(ask.source(), ask.threat, 2, **ask.effort)
     yield Count(ask.threat, found.certified)
+    yield Count(ask.threat, left_by(found.bound, found.targets))
+    yield Count(found.threat, found.certified + found.gain)
+    json, before = found.to_json(), found.certified
+    yield Count(ask.threat, json["certified"])
     protected = np.asarray(ask.threat.protected)
-    for step in found.steps:
+    for step, written in zip(found.steps, json["steps"], strict=True):
         protected = np.append(protected, step.node)
-        yield Count(ask.threat.replace(protected=protected), step.certified)
+        here = ask.threat.replace(protected=protected)
+        for count in (step.certified, before + step.gain, left_by(step.bound, found.targets), written["certified"]):
+            yield Count(here, count)
+        before = step.certified
 
 
-@way("strengthen", "sweep.strengthen", relaxations=("tight", "paper"))
-def _strengthen(ask: Ask) -> Iterator[Count]:
-    q, session = ask.question, ask.session()
-    line = cc.curve(session, ask.threat, q.vary, q.values, **ask.effort)
-    yield from of_curve(line, q.at, "before")
-    for number, better in enumerate(strengthen(session, line, time_limit=0.03)):
-        yield from of_curve(better, q.at, ("line", number))
-    grid = cc.surface(session, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **ask.effort)
-    for number, finer in enumerate(strengthen(session, grid, time_limit=0.03)):
-        yield from of_surface(finer, q.cell, ("map", number))
-
-
-@way("over splits", "sweep.CurveTask", "sweep.SurfaceTask", "sweep.SplitCurve", "sweep.over_splits", "sweep.run_many")
+@way("over splits", "sweep.parallel.SweepTask.run", "sweep.sweep.Sweep.finish")
 def _splits(ask: Ask) -> Iterator[Count]:
     """Several curves and a map at once (in this process), and their mean."""
     q = ask.question
     effort = {"relaxation": ask.relaxation, "time_limit": None, "rounds": None, **EFFORT[ask.relaxation]}
-    task = CurveTask(ask.instance, ask.threat, q.vary, q.values, **effort)
-    grid = SurfaceTask(ask.instance, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **effort)
-    found = run_many([task, task, grid], jobs=1)
-    lines = [one for one in found if isinstance(one, cc.Curve)]
+    task = SweepTask(ask.instance, ask.threat, [(q.vary, q.values)], **effort)
+    grid = SweepTask(ask.instance, ask.threat, [(q.x, q.x_values[:2]), (q.y, q.y_values[:2])], **effort)
+    *lines, cells = run_many([task, task, grid], jobs=1)
     for number, line in enumerate(lines):
         yield from of_curve(line, q.at, ("split", number))
     together = over_splits(lines)
-    for value, share in zip(q.values, together.mean.tolist()):
-        yield Count(q.at(value), share_of(share, lines[0].targets), ask.proven)
-    yield from of_surface(found[-1], q.cell, "cells")
+    for value, share, naive in zip(q.values, together.mean.tolist(), together.naive_mean.tolist()):
+        yield Count(q.at(value), share_of(share, lines[0].targets))
+        yield Count(q.at(value), share_of(naive, lines[0].targets))
+    for value, row, point in zip(q.values, together.columns()["ratio_mean"], together.to_json()["points"]):
+        yield Count(q.at(value), share_of(max(row, point["ratio_mean"]), lines[0].targets))
+    yield from of_surface(cells, q.cell, "cells")
 
 
-def share_of(ratio: float, targets: int) -> int:
-    """The count that a ratio claims, a little more than which would be one more."""
-    return int(np.ceil(ratio * targets - 1e-6))
-
-
-@way("attacks along", "sweep.attacks_along", "sweep.attacks_over", relaxations=("tight", "paper"))
+@way("attacks along", relaxations=("tight", "paper"))
 def _attacks(ask: Ask) -> Iterator[Count]:
     q, source = ask.question, ask.source()
     for values, attacked in attacks_along(source, ask.threat, q.vary, q.values, relaxation=ask.relaxation):

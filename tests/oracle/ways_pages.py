@@ -20,9 +20,10 @@ from certcore.program.relaxation import Relaxation
 from certcore.sweep import ranges
 from pages.background import engine, sweeps
 from pages.background.work import Work
+from pages.canvas import film, situation
 from pages.state.state import View
-from tests.oracle.ways import PROVEN, Ask, Count, of_certificate, of_curve, of_proof, of_surface, way
-from tests.oracle.ways_shown import numbers_only, of_classes, of_report
+from tests.oracle.ways import Ask, Count, of_certificate, of_curve, of_proof, of_surface, way
+from tests.oracle.ways_shown import numbers_only, of_report
 
 SEARCH = 0.03
 
@@ -56,9 +57,11 @@ def at_once() -> Iterator[list[Any]]:
     with (
         mock.patch.object(engine, "ask", ask),
         mock.patch.object(sweeps, "ask", ask),
-        mock.patch.object(sweeps, "SECONDS_PER_POINT", SEARCH),
+        mock.patch.object(film, "ask", ask),
+        mock.patch.object(situation, "ask", ask),
         mock.patch.object(sweeps, "REFRESH", 0.0),
-        mock.patch.object(ranges, "MAP_STAGES", (1, 2, 3)),
+        mock.patch.object(ranges, "FEW_MAP_VALUES", 2),
+        mock.patch.object(ranges, "MANY_MAP_VALUES", 3),
     ):
         yield parts
 
@@ -73,7 +76,7 @@ def view_of(ask: Ask, **more: Any) -> View:
 def prepared(ask: Ask) -> View:
     """A cold dashboard, or one that has been used: its sessions are kept between visits."""
     if not ask.warm:
-        engine._session.clear()
+        engine._sessions.clear()
     view = view_of(ask)
     if ask.warm:
         with at_once():
@@ -81,10 +84,7 @@ def prepared(ask: Ask) -> View:
     return view
 
 
-@way(
-    "page number", "engine.certificate", "engine.strengthened", "engine.attacked", "engine.preview", "engine.session",
-    "engine.known",
-)  # fmt: skip
+@way("page number")
 def _number(ask: Ask) -> Iterator[Count]:
     view = prepared(ask)
     known = engine.known(view)
@@ -103,25 +103,14 @@ def _number(ask: Ask) -> Iterator[Count]:
         yield from of_certificate(part, ask.threat)
 
 
-@way("page proof", "engine.proof")
+@way("page proof")
 def _proof(ask: Ask) -> Iterator[Count]:
     view = prepared(ask)
     with at_once():
         yield from of_proof(engine.proof(view).result, ask, ask.threat)
 
 
-@way("page classes", "engine.per_class", relaxations=("tight", "paper"))
-def _per_class(ask: Ask) -> Iterator[Count]:
-    view = prepared(ask)
-    if ask.instance.prediction is None:
-        return
-    with at_once():
-        rows = engine.per_class(view).result
-    named = [{"ours (count)": certified, "naive (count)": naive} for _, certified, naive, _ in rows]
-    yield from of_classes(ask, named)
-
-
-@way("page suggestion", "engine.suggest", relaxations=("tight", "paper"))
+@way("page suggestion", relaxations=("tight", "paper"))
 def _suggest(ask: Ask) -> Iterator[Count]:
     view = prepared(ask)
     if ask.question.truth.world.whole_graph(ask.threat):
@@ -133,7 +122,7 @@ def _suggest(ask: Ask) -> Iterator[Count]:
         yield Count(found.threat, step.certified)
 
 
-@way("page protection", "engine.protecting", relaxations=("tight", "paper"))
+@way("page protection", relaxations=("tight", "paper"))
 def _protecting(ask: Ask) -> Iterator[Count]:
     view, node = prepared(ask), ask.question.number[1] % ask.instance.graph.n_nodes
     with at_once():
@@ -142,7 +131,7 @@ def _protecting(ask: Ask) -> Iterator[Count]:
     yield from of_certificate(found, ask.threat.replace(protected=protected))
 
 
-@way("page story", "engine.story", relaxations=("tight",))
+@way("page story", relaxations=("tight",))
 def _story(ask: Ask) -> Iterator[Count]:
     view = prepared(ask)
     with at_once() as parts:
@@ -153,24 +142,23 @@ def _story(ask: Ask) -> Iterator[Count]:
             yield Count(threat, count, attack=None if certificate is None else certificate.attack_found)
 
 
-@way("page report", "engine.report", "export.report_zip", relaxations=("tight", "paper"))
+@way("page report", "report.packed", relaxations=("tight", "paper"))
 def _report(ask: Ask) -> Iterator[Count]:
     view = prepared(ask)
-    with at_once(), numbers_only(), mock.patch("certcore.export.report._MAP_SIDE", 2):
+    with at_once(), numbers_only():
         data = engine.report(view, "toy.npz", []).result
     with zipfile.ZipFile(io.BytesIO(data)) as zipped:
         yield from of_report({name: zipped.read(name) for name in zipped.namelist()}, ask, ask.threat)
 
 
-@way("page curves", "sweeps.curves", "sweeps.strengthened_curves", "sweeps.attacks", relaxations=PROVEN)
+@way("page curves")
 def _curves(ask: Ask) -> Iterator[Count]:
     q, view = ask.question, prepared(ask)
     members = sweeps.family(view, "none", [], q.vary, (ask.instance,))
     with at_once() as parts:
         work = sweeps.curves(members, q.vary, list(q.values), q.kind != "ballots", view.relaxation, "curve", fine=False)
-        better = sweeps.strengthened_curves(view, work, "better")
         along = sweeps.attacks(members[0], q.vary, list(q.values), view.relaxation, "attacks").result
-    shown = [*parts, work.result] + ([] if better is None else [better.result])
+    shown = [*parts, work.result]
     for number, told in enumerate(shown):
         lists = told.values() if isinstance(told, dict) else [told] if isinstance(told, list) else []
         for kind, lines in enumerate(lists):
@@ -184,7 +172,7 @@ def varied(threat: cc.ThreatModel, name: str, value: int) -> cc.ThreatModel:
     return threat.replace(**{name: value})
 
 
-@way("page family", "sweeps.family", relaxations=("tight", "paper"))
+@way("page family", relaxations=("tight", "paper"))
 def _family(ask: Ask) -> Iterator[Count]:
     """Several lines, one for each number of attackers or local budget."""
     q, view = ask.question, prepared(ask)
@@ -199,13 +187,7 @@ def _family(ask: Ask) -> Iterator[Count]:
             yield from of_curve(line[0], partial(varied, member.threat, vary), (by, member.name))
 
 
-@way(
-    "page map",
-    "sweeps.map_over",
-    "sweeps.strengthened_map",
-    "sweeps.map_attacks",
-    relaxations=("tight", "paper", "strong"),
-)
+@way("page map", relaxations=("tight", "paper", "strong"))
 def _map(ask: Ask) -> Iterator[Count]:
     q, view = ask.question, prepared(ask)
     ends = (q.x_values[-1], q.y_values[-1])
@@ -218,16 +200,15 @@ def _map(ask: Ask) -> Iterator[Count]:
 
     with at_once() as parts:
         work = sweeps.map_over(view, q.x, q.y, ends, view.relaxation, "map", finest=False)
-        better = sweeps.strengthened_map(view, work, "better")
         attacked = sweeps.map_attacks(view, q.x, q.y, ends, view.relaxation, "attacks").result
-    for number, found in enumerate([*parts, work.result] + ([] if better is None else [better.result])):
-        if isinstance(found, cc.Surface):
+    for number, found in enumerate([*parts, work.result]):
+        if isinstance(found, cc.Counts):
             yield from of_surface(found, at, number)
     for x, y, left in attacked:
         yield Count(at(x, y), None, attack=left)
 
 
-@way("page largest", "sweeps.largest", relaxations=("tight", "paper"))
+@way("page largest", relaxations=("tight", "paper"))
 def _largest(ask: Ask) -> Iterator[Count]:
     view, vary = prepared(ask), ask.question.vary.removeprefix("local_")
     if ask.instance.base.local is not None:
@@ -237,3 +218,27 @@ def _largest(ask: Ask) -> Iterator[Count]:
     top = max(ask.threat.budgets) + 40
     value = 0 if found.value is None else top if found.unbounded else min(found.value, top)
     yield Count(ask.threat.replace(**{vary: value}), found.certified)
+
+
+@way("page situation", relaxations=("tight", "paper"))
+def _situation(ask: Ask) -> Iterator[Count]:
+    """Another attacker next to the present one."""
+    view, other = prepared(ask), ask.question.at(ask.question.values[-1])
+    with at_once():
+        found = situation.certified(view, other).result
+    yield from of_certificate(found, other)
+    match = re.search(r"([\d,]+) of ([\d,]+) certified$", situation.title(view, found))
+    assert match
+    yield Count(other, int(match[1].replace(",", "")))
+
+
+@way("page film", relaxations=("tight", "paper"))
+def _film(ask: Ask) -> Iterator[Count]:
+    """One attack after the other along a budget."""
+    view, axis = prepared(ask), ask.question.vary
+    if axis not in film.AXES or axis.startswith("local_"):
+        return
+    with at_once():
+        found = film.frames(view, axis, 0, int(max(ask.question.values))).result
+    for frame in found:
+        yield from of_certificate(frame.result, ask.threat.replace(**{axis: frame.value}))

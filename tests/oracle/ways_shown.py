@@ -15,23 +15,16 @@ from unittest import mock
 import numpy as np
 
 import certcore as cc
-from certcore import cli
+from certcore import cli, figures, messages, report
 from certcore.common.errors import InputError
-from certcore.common.numbers import write_nodes
 from certcore.domain.base_rule import BaseRule
-from certcore.domain.view_spec import PLAIN
-from certcore.export import build_report, guarantee, report_files
-from certcore.export.making import make
-from certcore.figures import ViewSpec
+from certcore.figures.style import KINDS, axis_label
 from certcore.figures.table import Table
-from certcore.notebook.cards import card
-from certcore.notebook.networks import attacked_graph
-from certcore.notebook.plots import figure
-from certcore.notebook.tables import frame
-from certcore.notebook.widget import show
+from certcore.result.partition import partition_of
 from certcore.result.states import TargetState
+from certcore.sweep.attack_curve import best_attacks
 from certcore.workbench.standing import workbench_content
-from tests.oracle.ways import EFFORT, PROVEN, Ask, Count, of_certificate, of_proof, share_of, way
+from tests.oracle.ways import EFFORT, Ask, Count, left_by, of_certificate, of_json, of_proof, share_of, way
 
 UNCERTIFIED = (str(TargetState.LOST), str(TargetState.BEFORE))
 
@@ -54,8 +47,6 @@ def spoken(ask: Ask) -> cc.ThreatModel:
         value = getattr(ask.threat, f"local_{name}")
         if isinstance(value, np.ndarray):
             changes[f"local_{name}"] = value[0] if ask.threat.local_mode == "relative" else int(value[0])
-    if ask.threat.edge_costs is not None and len(ask.threat.edge_costs) < 2:
-        changes["edge_costs"] = None  # a single number would be read as a file's name
     return ask.threat.replace(**changes)
 
 
@@ -74,8 +65,7 @@ def options(ask: Ask, threat: cc.ThreatModel, without: tuple[str, ...] = ()) -> 
     words += ["--local-mode", str(threat.local_mode)]
     if threat.sigma is not None and "sigma" not in without:
         words += ["--sigma", str(threat.sigma)]
-    lists = {"targets": threat.targets, "protect": threat.protected, "node-costs": threat.node_costs}
-    for name, nodes in {**lists, "edge-costs": threat.edge_costs}.items():
+    for name, nodes in {"targets": threat.targets, "protect": threat.protected}.items():
         if nodes is not None and len(nodes):
             words += [f"--{name}", ",".join(str(node) for node in np.asarray(nodes).tolist())]
     if ask.instance.base_rule is not BaseRule.BINARY:
@@ -98,25 +88,22 @@ def listed(values: tuple[Any, ...]) -> str:
     return ",".join(str(value) for value in values)
 
 
-@way("command certify", "cli certify", "cli verify", "certcore.load_instance")
+@way("command certify", "cli.certify.run", "cli.verify.run")
 def _cli_certify(ask: Ask) -> Iterator[Count]:
     threat, proof = spoken(ask), str(ask.folder / "proof.json")
     words = options(ask, threat)
     found = json.loads(run("certify", file_of(ask), *words, "--json", "--proof", proof))
-    yield Count(threat, found["certified"], found["verified"], found["attack_found"])
-    yield Count(threat, found["verified_certified"], True, found["attack_found"], found["closed"])
-    yield Count(threat, found["naive_certified"])
+    yield from of_json(found, threat)
     if Path(proof).exists():
         verdict = json.loads(run("verify", proof, file_of(ask), "--json"))
         yield Count(threat, verdict["certified"])
-    if ask.proven:
-        said = run("certify", file_of(ask), *words)
-        told = re.search(r"^certified +([\d,]+) of", said, flags=re.MULTILINE)
-        assert told, said
-        yield Count(threat, int(told[1].replace(",", "")))
+    said = run("certify", file_of(ask), *words)
+    told = re.search(r"^certified +([\d,]+) of", said, flags=re.MULTILINE)
+    assert told, said
+    yield Count(threat, int(told[1].replace(",", "")))
 
 
-@way("command curve", "cli curve")
+@way("command curve", "cli.curve.run", "cli.sweeping.run_sweep", "cli.sweeping.write_table")
 def _cli_curve(ask: Ask) -> Iterator[Count]:
     q, threat = ask.question, spoken(ask)
     words = ["--vary", q.vary.replace("_", "-"), "--values", listed(q.values), *options(ask, threat, (q.vary,))]
@@ -125,25 +112,24 @@ def _cli_curve(ask: Ask) -> Iterator[Count]:
         found = json.loads(run("curve", file_of(ask), *words, *kept, "--json"))
         for point in found["points"]:
             here = threat.replace(**{q.vary: point["value"]})
-            yield Count(here, point["certified"], point["verified"], sweep=mark)
+            yield Count(here, point["certified"], sweep=mark)
             yield Count(here, point["naive_certified"])
         if not ask.warm:
             break
 
 
-@way("command surface", "cli surface")
+@way("command surface", "cli.surface.run")
 def _cli_surface(ask: Ask) -> Iterator[Count]:
     q, threat = ask.question, spoken(ask)
     grid = ["--x", q.x, "--x-values", listed(q.x_values[:2]), "--y", q.y, "--y-values", listed(q.y_values[:2])]
-    for tolerance in ("0", "0.4"):
-        words = [*grid, *options(ask, threat, (q.x, q.y)), "--tolerance", tolerance]
-        for row in csv.DictReader(io.StringIO(run("surface", file_of(ask), *words))):
-            here = threat.replace(**{q.x: int(row["x"]), q.y: int(row["y"])})
-            yield Count(here, int(row["certified"]), row["verified"] == "True", sweep=("cells", tolerance))
-            yield Count(here, int(row["naive_certified"]))
+    words = [*grid, *options(ask, threat, (q.x, q.y))]
+    for row in csv.DictReader(io.StringIO(run("surface", file_of(ask), *words))):
+        here = threat.replace(**{q.x: int(row["x"]), q.y: int(row["y"])})
+        yield Count(here, int(row["certified"]), sweep="cells")
+        yield Count(here, int(row["naive_certified"]))
 
 
-@way("command radius", "cli radius")
+@way("command radius", "cli.radius.run")
 def _cli_radius(ask: Ask) -> Iterator[Count]:
     vary, threat = ask.question.vary.removeprefix("local_"), spoken(ask)
     if ask.instance.base.local is not None:
@@ -154,12 +140,12 @@ def _cli_radius(ask: Ask) -> Iterator[Count]:
     top = max(threat.budgets) + 40
     value = 0 if found["value"] is None else top if found["unbounded"] else min(found["value"], top)
     here = threat.replace(**{vary: value})
-    yield Count(here, found["certified"], found["verified"])
+    yield Count(here, found["certified"])
     if found["value"] is not None:
-        yield Count(here, found["needed"], found["verified"])
+        yield Count(here, found["needed"])
 
 
-@way("command defend", "cli defend", relaxations=PROVEN)
+@way("command defend", "cli.defend.run")
 def _cli_defend(ask: Ask) -> Iterator[Count]:
     threat = spoken(ask)
     if ask.question.truth.world.whole_graph(threat):
@@ -172,23 +158,31 @@ def _cli_defend(ask: Ask) -> Iterator[Count]:
         yield Count(threat.replace(protected=protected), step["certified"])
 
 
-@way("command draw", "cli draw", relaxations=PROVEN)
-def _cli_draw(ask: Ask) -> Iterator[Count]:
+@way("command curve --plot")
+def _cli_plot(ask: Ask) -> Iterator[Count]:
     q, threat, file = ask.question, spoken(ask), ask.folder / "figure.csv"
-    words = ["--vary", q.vary, "--values", listed(q.values), *options(ask, threat, (q.vary,)), "-o", str(file)]
-    run("draw", "curve", file_of(ask), *words)
+    words = ["--vary", q.vary, "--values", listed(q.values), *options(ask, threat, (q.vary,))]
+    run("curve", file_of(ask), *words, "--plot", str(file), "-o", str(ask.folder / "table.csv"))
+    yield from of_table(read_csv(file), threat, "drawn")
+
+
+@way("command surface --plot")
+def _cli_plot_map(ask: Ask) -> Iterator[Count]:
+    q, threat, file = ask.question, spoken(ask), ask.folder / "map.csv"
+    grid = ["--x", q.x, "--x-values", listed(q.x_values[:2]), "--y", q.y, "--y-values", listed(q.y_values[:2])]
+    run("surface", file_of(ask), *grid, *options(ask, threat, (q.x, q.y)), "--plot", str(file))
     yield from of_table(read_csv(file), threat, "drawn")
 
 
 @contextlib.contextmanager
 def numbers_only() -> Iterator[None]:
     """A report without its pictures, which take seconds to draw: all its numbers are written all the same."""
-    with (
-        mock.patch.object(report_files, "_FIGURES", ()),
-        mock.patch.object(report_files, "_DATA", ("csv",)),
-        mock.patch.object(report_files, "printed_pages", return_value=b""),
-        mock.patch.object(report_files, "report_html", return_value=""),
-    ):
+    plain = {".csv": lambda figure: figure.table().csv().encode()}
+
+    def numbers(figure: Any, suffix: str, **_: Any) -> bytes:
+        return plain[suffix](figure) if suffix in plain else b""
+
+    with mock.patch.object(report, "file_bytes", numbers), mock.patch.object(report, "MAP_SIDE", 2):
         yield
 
 
@@ -200,10 +194,7 @@ def of_report(files: dict[str, bytes], ask: Ask, threat: cc.ThreatModel) -> Iter
         table = parse_csv(data) if name.endswith(".csv") else None
         if table is None or "relaxed" in name:
             continue
-        if Path(name).name.startswith("base"):
-            yield from alone(of_table(table, cc.ThreatModel(targets=threat.targets), name), ask)
-        else:
-            yield from (count for count in of_table(table, threat, name) if small(count.threat))
+        yield from (count for count in of_table(table, threat, name) if small(count.threat))
 
 
 def small(threat: cc.ThreatModel) -> bool:
@@ -211,18 +202,12 @@ def small(threat: cc.ThreatModel) -> bool:
     return max(threat.budgets) <= 6 and threat.adj_add <= 2
 
 
-def alone(counts: Iterator[Count], ask: Ask) -> Iterator[Count]:
-    """Counts node by node, without any local budget: true of all nodes together, where the base certificate is."""
-    if ask.instance.base.local is None:
-        yield from (count for count in counts if small(count.threat))
-
-
-@way("command report", "cli report", "export.write_report", relaxations=PROVEN)
+@way("command report", "cli.report.run", "report.write", "report.files")
 def _cli_report(ask: Ask) -> Iterator[Count]:
     threat, out = spoken(ask), ask.folder / "report"
     with numbers_only():
-        found = json.loads(run("report", file_of(ask), "-o", str(out), "--quick", "--json", *options(ask, threat)))
-    yield Count(threat, found["certified"], found["verified"], found["attack_found"])
+        found = json.loads(run("report", file_of(ask), "-o", str(out), "--json", *options(ask, threat)))
+    yield Count(threat, found["certified"], found["attack_found"])
     files = {str(path): path.read_bytes() for path in sorted(out.rglob("*")) if path.is_file()}
     yield from of_report(files, ask, threat)
 
@@ -242,169 +227,134 @@ def parse_csv(data: bytes) -> Table:
 def of_table(table: Table, threat: cc.ThreatModel, mark: str) -> Iterator[Count]:
     """Whatever a table of a figure claims: lines of curves, cells of maps, states of the nodes of a graph."""
     rows = [dict(zip(table.columns, row)) for row in table.rows]
-    swept = [name for name in table.columns if name in (*cc.TYPES, "sigma") or name.startswith("local_")]
-    for row in rows if "certified_ratio" in table.columns else []:
-        if row["certified_ratio"] in (None, ""):
+    axes = {axis_label(name): name for name in ("sigma", *cc.TYPES, *(f"local_{name}" for name in cc.TYPES))}
+    swept = {label: name for label, name in axes.items() if label in table.columns}
+    for row in rows if "certified ratio" in table.columns else []:
+        if row["certified ratio"] in (None, ""):
             continue
-        at = {name: int(float(row[name])) for name in swept}
-        kind = row.get("kind", "")
-        if kind in ("control", "reference"):
+        at = {name: int(float(row[label])) for label, name in swept.items()}
+        kind = row.get("certificate", "")
+        if kind == KINDS["control"].label:
             continue  # models that ignore edges, drawn beside the line
         here = threat.replace(**at)
         targets = row.get("targets")
         if targets in (None, ""):
             continue
         size = int(float(str(targets)))
-        yield Count(here, share_of(float(row["certified_ratio"]), size), sweep=(mark, row.get("line"), kind))
+        yield Count(here, share_of(float(row["certified ratio"]), size), sweep=(mark, row.get("line"), kind))
         if row.get("certified") not in (None, ""):
             yield Count(here, int(float(row["certified"])))
-        for name in ("naive_certified", "paper_certified"):
+        for name in ("naive: certified", "paper's relaxation: certified"):
             if row.get(name) not in (None, ""):
                 yield Count(here, int(float(row[name])))
-        if row.get("attack_leaves") not in (None, ""):
-            yield Count(here, None, attack=size - share_of(float(row["attack_leaves"]), size))
-        if row.get("attack_found") not in (None, ""):
-            yield Count(here, None, attack=int(float(row["attack_found"])))
+        if row.get("certificate attack leaves") not in (None, ""):
+            yield Count(here, None, attack=size - share_of(float(row["certificate attack leaves"]), size))
+        if row.get("certificate attack") not in (None, ""):
+            yield Count(here, None, attack=int(float(row["certificate attack"])))
     if "state" in table.columns and "element" in table.columns:
         lost = [row for row in rows if row["element"] == "node" and row["state"] in UNCERTIFIED]
         yield Count(threat, None, attack=len(lost))
 
 
-def drawn(ask: Ask, kind: str, threat: cc.ThreatModel, **more: Any) -> Iterator[Count]:
-    yield from of_table(make(view(ask, kind, threat, **more)).table(), threat, kind)
-
-
-def view(ask: Ask, kind: str, threat: cc.ThreatModel, **more: Any) -> ViewSpec:
-    """The view, from an address every other time."""
-    own = {} if "rounds" not in EFFORT[ask.relaxation] else EFFORT[ask.relaxation]
-    spec = ViewSpec.of(
-        kind,
-        file_of(ask),
-        threat=threat,
-        targets=None if threat.targets is None else write_nodes(threat.targets),
-        relaxation=ask.relaxation,
-        rule=str(ask.instance.base_rule),
-        **(PLAIN | own | more),
-    )
-    return ViewSpec.from_query(spec.query()) if ask.warm else spec
-
-
-@way("figure curve", "figure curve", "export.make", relaxations=PROVEN)
+@way("figure curve", "figures.curve.curve_figure", "figures.curve.lines_of", "figures.curve.mean_lines")
 def _curve_figure(ask: Ask) -> Iterator[Count]:
-    q = ask.question
-    more: dict[str, Any] = {"bracket": list(q.values[-1:])} if not q.vary.startswith("local_") else {}
-    paper = ask.question.kind != "ballots" and ask.relaxation != "strong"
-    yield from drawn(ask, "curve", ask.threat, vary=q.vary, values=list(q.values), paper=paper, **more)
+    q, session = ask.question, ask.session()
+    line = cc.curve(session, ask.threat, q.vary, q.values, **ask.effort)
+    more: dict[str, Any] = {}
+    if not q.vary.startswith("local_"):
+        how = {"searched": q.values[-1:], "relaxation": ask.relaxation}
+        more["attacks"] = best_attacks(session, ask.threat, q.vary, q.values, **how)
+    if q.kind != "ballots" and ask.relaxation != "strong":
+        more["paper"] = [cc.curve(session, ask.threat, q.vary, q.values, relaxation="paper")]
+    figure = figures.curve_figure([line], vary=q.vary, **more)
+    yield from of_table(figure.table(), ask.threat, "curve")
 
 
-@way("figure compare", "figure compare", relaxations=PROVEN)
-def _compare_figure(ask: Ask) -> Iterator[Count]:
-    q = ask.question
-    yield from drawn(ask, "compare", ask.threat, vary=q.vary, values=list(q.values))
-
-
-@way("figure map", "figure map", relaxations=PROVEN)
+@way("figure map", "figures.contour.contour_figure")
 def _map_figure(ask: Ask) -> Iterator[Count]:
-    q = ask.question
-    grid = {"x": q.x, "y": q.y, "x_values": list(q.x_values[:2]), "y_values": list(q.y_values[:2])}
-    show = "paper" if ask.warm and q.kind != "ballots" else "bracket"
-    yield from drawn(ask, "map", ask.threat, show=show, **grid)
+    q, session = ask.question, ask.session()
+    grid = (ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2])
+    cells = cc.surface(session, *grid, **ask.effort)
+    more: dict[str, Any] = {}
+    if ask.warm and q.kind != "ballots":
+        paper = cc.surface(session, *grid, relaxation="paper")
+        more = {"reference": paper, "reference_kind": "paper", "show": "difference"}
+    yield from of_table(figures.contour_figure(cells, x=q.x, y=q.y, **more).table(), ask.threat, "map")
 
 
-@way("figure graph", "figure graph")
+@way("figure graph", "figures.graph.graph_figure")
 def _graph_figure(ask: Ask) -> Iterator[Count]:
-    yield from drawn(ask, "graph", ask.threat)
+    certificate = ask.session().certify(ask.threat, **ask.effort)
+    yield from of_table(figures.graph_figure(ask.instance, certificate).table(), ask.threat, "graph")
 
 
-@way("figure base", "figure base", relaxations=("tight",))
-def _base_figure(ask: Ask) -> Iterator[Count]:
-    yield from alone(drawn(ask, "base", cc.ThreatModel(targets=ask.threat.targets)), ask)
-
-
-@way("figure classes", "figure classes", relaxations=PROVEN)
-def _classes(ask: Ask) -> Iterator[Count]:
-    if ask.instance.prediction is None:
-        return
-    table = make(view(ask, "classes", ask.threat)).table()
-    yield from of_classes(ask, [dict(zip(table.columns, row)) for row in table.rows])
-
-
-def of_classes(ask: Ask, rows: list[dict[str, Any]]) -> Iterator[Count]:
-    """Bars: one threat model for each predicted class, whose nodes alone are targets."""
-    targets = np.asarray(ask.instance.targets if ask.threat.targets is None else ask.threat.targets)
-    labels = np.asarray(ask.instance.prediction)[targets]
-    for label, row in zip(np.unique(labels).tolist(), rows):
-        here = ask.threat.replace(targets=targets[labels == label])
-        for name, value in row.items():
-            if name.endswith("(count)") and value is not None:
-                yield Count(here, int(value))
-
-
-@way("report", "export.build_report", relaxations=PROVEN)
+@way("report", "report.build")
 def _report(ask: Ask) -> Iterator[Count]:
-    rule = str(ask.instance.base_rule)
-    found = build_report(ask.instance, ask.threat, source="x.npz", base_rule=rule, quick=True, **ask.effort)
+    with numbers_only():
+        found = report.build(ask.instance, ask.threat, base_rule=str(ask.instance.base_rule), **ask.effort)
     yield from of_certificate(found.certificate, ask.threat)
-    tables = {f"{one.name}.csv": one.table().csv().encode() for one in found.figures}
+    tables = {f"{name}.csv": one.table().csv().encode() for name, one in found.figures.items()}
     yield from of_report(tables, ask, ask.threat)
 
 
 # Notebooks
 
 
-@way("notebook frames", "notebook frame", "notebook nodes_frame")
+@way("notebook frames", "notebook.frame")
 def _frames(ask: Ask) -> Iterator[Count]:
     q, source = ask.question, ask.source()
     session = source if isinstance(source, cc.Session) else cc.Session(source)
     certificate = session.certify(ask.threat, **ask.effort)
-    row = frame(certificate).iloc[0]
-    yield Count(ask.threat, int(row["certified"]), bool(row["verified"]), int(row["attack_found"]))
-    yield Count(ask.threat, int(row["verified_certified"]), True, int(row["attack_found"]), bool(row["closed"]))
-    nodes = certificate.nodes
-    lost = nodes["target"] & (nodes["loses"].fillna(False) | nodes["uncertified_before"])
+    nodes = certificate.frame()
+    lost = nodes["target"] & (nodes["loses"].eq(True) | nodes["uncertified_before"])
     yield Count(ask.threat, None, attack=int(lost.sum()))
-    line = frame(cc.curve(session, ask.threat, q.vary, q.values, **ask.effort))
-    for value, count, verified in zip(line[q.vary], line["certified"], line["verified"]):
-        yield Count(q.at(int(value)), int(count), bool(verified), sweep="line")
-    cells = frame(cc.surface(session, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **ask.effort))
+    line = cc.curve(session, ask.threat, q.vary, q.values, **ask.effort).frame()
+    for value, count in zip(line[q.vary], line["certified"]):
+        yield Count(q.at(int(value)), int(count), sweep="line")
+    cells = cc.surface(session, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **ask.effort).frame()
     for x, y, count in zip(cells[q.x], cells[q.y], cells["certified"]):
-        yield Count(q.cell(int(x), int(y)), int(count), ask.proven, sweep="cells")
+        yield Count(q.cell(int(x), int(y)), int(count), sweep="cells")
 
 
-@way("notebook cards", "notebook card")
-def _cards(ask: Ask) -> Iterator[Count]:
+@way("notebook card", "notebook.card")
+def _card(ask: Ask) -> Iterator[Count]:
     certificate = ask.session().certify(ask.threat, **ask.effort)
-    text = re.sub(r"<[^>]+>", " ", card(certificate))
-    told = re.search(
-        r"certified\s+([\d,]+) of ([\d,]+)(?: correct)?\s+node by node\s+([\d,]+)\s+left uncertified\s+(\S+) …", text
-    )
+    text = re.sub(r"<[^>]+>", " ", certificate._repr_html_())
+    told = re.search(r"collective: ([\d,]+) of ([\d,]+) · naive: ([\d,]+) · left uncertified: (\S+) …", text)
     assert told, text
     attack = None if told[4] == "?" else int(told[4].replace(",", ""))
-    yield Count(ask.threat, int(told[1].replace(",", "")), True, attack)
+    yield Count(ask.threat, int(told[1].replace(",", "")), attack)
     yield Count(ask.threat, int(told[3].replace(",", "")))
 
 
-@way("notebook pictures", "notebook figure", "notebook attacked_graph", relaxations=("tight", "strong"))
-def _pictures(ask: Ask) -> Iterator[Count]:
+@way("notebook plots", "figures.results.figure_of", "notebook.graph", relaxations=("tight", "strong"))
+def _plots(ask: Ask) -> Iterator[Count]:
     q, session = ask.question, ask.session()
     line = cc.curve(session, ask.threat, q.vary, q.values, **ask.effort)
-    yield from of_table(figure(line).table(), ask.threat, "line")
+    yield from of_table(figures.figure_of(line).table(), ask.threat, "line")
     cells = cc.surface(session, ask.threat, q.x, q.x_values[:2], q.y, q.y_values[:2], **ask.effort)
-    yield from of_table(figure(cells).table(), ask.threat, "cells")
+    yield from of_table(figures.figure_of(cells).table(), ask.threat, "cells")
     certificate = session.certify(ask.threat, **ask.effort)
-    yield from of_table(figure(certificate).table(), ask.threat, "graph")
-    states = [data.get("state") for _, data in attacked_graph(certificate).nodes(data=True)]  # new nodes have none
+    yield from of_table(figures.figure_of(certificate).table(), ask.threat, "graph")
+    states = [data.get("state") for _, data in certificate.graph().nodes(data=True)]  # new nodes have none
     yield Count(ask.threat, None, attack=sum(state in UNCERTIFIED for state in states))
 
 
-@way("notebook workbench", "notebook show", relaxations=("tight",))
+@way(
+    "notebook workbench",
+    "workbench.message.parts",
+    "workbench.message.bar",
+    "workbench.message.answer",
+    "workbench.message.curve_data",
+    "workbench.message.map_data",
+    "workbench.page.content",
+    "workbench.standing.workbench_content",
+    "result.partition.partition",
+    relaxations=("tight",),
+)
 def _workbench(ask: Ask) -> Iterator[Count]:
     """Everything that the workbench of a notebook, or of a page that works offline, would draw."""
-    certificate = ask.session().certify(ask.threat, **ask.effort)
-    try:
-        content = show(certificate).content
-    except InputError:  # the package that draws it is optional; what it would draw is not
-        content = workbench_content(ask.instance, ask.threat)
+    content = workbench_content(ask.instance, ask.threat)
     parts, line, cells = content["bench"]["parts"], content["shelves"]["curve"], content["shelves"].get("map")
     yield Count(ask.threat, parts["each"] + parts["together"], attack=parts["lost"] + parts["none"])
     yield Count(ask.threat, parts["each"])
@@ -418,13 +368,38 @@ def _workbench(ask: Ask) -> Iterator[Count]:
             yield Count(ask.threat.replace(**{cells["x"]: x, cells["y"]: y}), certified, sweep="cells")
 
 
-@way("guarantee", "export.guarantee")
+@way("guarantee")
 def _guarantee(ask: Ask) -> Iterator[Count]:
-    """The sentence itself: the number in it is what people remember."""
+    """The sentences themselves: the number in them is what people remember."""
     certificate = ask.session().certify(ask.threat, **ask.effort)
-    said = str(guarantee(ask.instance, certificate))
-    told = re.search(r"([\d,]+) of (?:the )?([\d,]+)", said)
-    if told:
-        yield Count(ask.threat, int(told[1].replace(",", "")), certificate.verified)
-    else:
-        assert certificate.certified in (0, certificate.targets), said
+    sentences = messages.guarantee, messages.statement
+    for text in (*(str(one(ask.instance, certificate)) for one in sentences), str(messages.summary(certificate))):
+        match = re.search(r"([\d,]+) of (?:the )?([\d,]+)", text)
+        if match:
+            yield Count(ask.threat, number(match[1]))
+        else:
+            assert certificate.certified in (0, certificate.targets), text
+    gain = re.match(r"([\d,]+) (more|fewer)", str(messages.gain(certificate)))
+    more = 0 if gain is None else number(gain[1]) * (1 if gain[2] == "more" else -1)
+    yield Count(ask.threat, certificate.naive_certified + more)
+
+
+@way("bounds in words")
+def _bounds(ask: Ask) -> Iterator[Count]:
+    """Sentences about the most that an attack can take, and the bar that is drawn next to them."""
+    certificate = ask.session().certify(ask.threat, **ask.effort)
+    low, high = messages.bracket(certificate)[0].split(" … ")
+    yield Count(ask.threat, certificate.targets - number(high), attack=None if low == "?" else number(low))
+    match = re.match(r"at most ([\d,.]+)", str(messages.limit_words(certificate)))
+    assert match, messages.limit_words(certificate)
+    yield Count(ask.threat, left_by(float(match[1].replace(",", "")), certificate.targets))
+    before = ask.question.truth.left(cc.ThreatModel(targets=ask.threat.targets))
+    bar = partition_of(certificate, before)
+    yield Count(ask.threat, bar.proven, attack=bar.lost + bar.none)
+    yield Count(ask.threat, bar.each)
+    for most in re.findall(r"more than ([\d,]+)", str(messages.short_open(certificate, bar))):
+        yield Count(ask.threat, certificate.targets - before - number(most))
+
+
+def number(text: str) -> int:
+    return int(text.replace(",", ""))

@@ -86,9 +86,9 @@ def test_the_hover_of_a_cell_tells_certified_naive_bound_and_best_attack(open_pa
     additions, deletions = 1, 2
     cell = next(one for row in heat["customdata"] for one in row if one[:2] == [additions, deletions])
     result = certify(toys.grid_instance(), ThreatModel(attr_add=additions, attr_del=deletions))
-    assert cell[int(told["certified ratio (proven together)"])] == f"{result.certified / toys.N:.4f}"
-    assert cell[int(told["one by one"])] == f"{result.naive_certified / toys.N:.4f}"
+    assert cell[int(told["certified ratio (collective)"])] == f"{result.certified / toys.N:.4f}"
+    assert cell[int(told["naive"])] == f"{result.naive_certified / toys.N:.4f}"
     bound = int(cell[int(told["can be left uncertified"])].split()[2])
-    attack = int(cell[int(told["best attack found leaves uncertified"])])
+    attack = int(cell[int(told["certificate attack leaves uncertified"])])
     assert attack <= bound == toys.N - result.certified
     assert cell[int(told["bracket"])].startswith(f"{bound - attack} ")

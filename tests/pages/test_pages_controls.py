@@ -11,8 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify, load_instance, messages
 from certcore.domain.perturbations import LABELS
-from certcore.result.attack_effects import reach
-from certcore.result.influence import influence
+from certcore.result.attack_effects import influence, reach
 from certcore.result.states import TargetState
 from pages.files import bundles, examples
 from pages.parts import neighbourhood
@@ -110,17 +109,16 @@ def test_relaxation_limit_rule_and_protection(open_page: Open) -> None:
     at = open_page(instance="ring-votes-s0", attr_add="1", attr_del="3")
     settle(at.segmented_control(key="relaxation").set_value("paper"))
     assert any(caption.value.startswith("Paper, answered in") for caption in at.caption)
-    settle(at.segmented_control(key="relaxation").set_value("exact"))
-    settle(at.number_input(key="limit").set_value(5))
-    assert any(caption.value.startswith("Exact, answered in") for caption in at.caption)
     settle(at.segmented_control(key="relaxation").set_value("tight"))
     before = guaranteed(at)
-    settle(at.segmented_control(key="rule").set_value("multiclass"))
-    assert at.query_params["rule"] in ("multiclass", ["multiclass"])
-    settle(at.segmented_control(key="rule").set_value("binary"))
+    settle(at.segmented_control(key="base_rule").set_value("multiclass"))
+    assert at.query_params["base_rule"] in ("multiclass", ["multiclass"])
+    settle(at.segmented_control(key="base_rule").set_value("binary"))
     assert guaranteed(at) == before
+    settle(at.text_input(key="protect").set_value("0-38"))
+    assert messages.threat_words(ThreatModel(attr_add=1, attr_del=3, protected=np.arange(39))) in guaranteed(at)
     settle(at.text_input(key="protect").set_value("0-39"))
-    assert messages.threat_words(ThreatModel(attr_add=1, attr_del=3, protected=np.arange(40))) in guaranteed(at)
+    assert guaranteed(at).startswith("**Without any attack**")
 
 
 def test_reset_and_change_of_instance(open_page: Open) -> None:
@@ -169,7 +167,7 @@ def test_contours(open_page: Open) -> None:
     settle(at.selectbox(key="show").set_value("paper"))
     settle(at.multiselect(key="levels").set_value(["0.3", "0.9"]))
     settle(at.selectbox(key="show").set_value("bracket"))
-    assert "width of the bracket" in at.get("plotly_chart")[0].proto.spec
+    assert "bracket: proven bound" in at.get("plotly_chart")[0].proto.spec
     settle(at.selectbox(key="y").set_value("sigma"))
     settle(at.number_input(key="y_to").set_value(4))
     settle(at.number_input(key="x_to").set_value(2))

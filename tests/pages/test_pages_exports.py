@@ -8,7 +8,6 @@ from streamlit.testing.v1 import AppTest
 
 from pages.background import work
 from pages.parts import exports
-from tests.pages.conftest import drawer
 
 Open = Callable[..., AppTest]
 GRID = "ring-gcn-attr-s0"
@@ -21,35 +20,20 @@ def offered(at: AppTest) -> set[str]:
     return {key.removeprefix("print_") for key in keys if key.startswith("print_")}
 
 
-def test_what_applies_is_offered_and_the_rest_is_not(open_page: Open) -> None:
+def test_width_font_and_files_are_offered(open_page: Open) -> None:
     at = open_page("curves", instance=GRID, attr_del="4", to="9")
     at.button(key="export_curve").click().run()
-    assert offered(at) == {"width", "font", "marker", "labels"}
-    assert {"PDF", "SVG", "PNG", "LaTeX"} <= {button.label for button in at.download_button}
-    assert any("certcore draw 'curves?" in code.value for code in at.code)
-    at.session_state["_export"] = "classes"
-    at.run()
-    assert offered(at) == {"width", "font", "labels"}
-    at = drawer(open_page("attack_map", instance=GRID, attr_del="4"), "export_graph")
-    assert offered(at) == {"width", "font", "part", "labels"}
-    assert "LaTeX" not in {button.label for button in at.download_button}
+    assert offered(at) == {"width", "font"}
+    assert {"PDF", "SVG", "PNG", "CSV", "LaTeX table"} <= {button.label for button in at.download_button}
+    assert any(code.value.startswith("certcore curve ") for code in at.code)
 
 
 def test_choices_are_remembered_from_figure_to_figure(open_page: Open) -> None:
     at = open_page("curves", instance=GRID, attr_del="4", to="9")
-    chosen = {"width": "two-column", "font": "serif", "marker": False}
-    at.session_state["_print"] = {**exports._FIRST, **chosen, "texts": {"one by one": "naive"}}
+    at.session_state["_print"] = {"width": "17.5cm", "font": "serif"}
     at.session_state["_export"] = "curve"
     at.run()
-    (command,) = [code.value for code in at.code if "certcore draw" in code.value]
-    for part in ("width=two-column", "font=serif", "no_marker=1", "texts=one%20by%20one%3D%3Enaive"):
-        assert part in command
-    at.session_state["_export"] = "classes"
-    at.run()
-    (command,) = [code.value for code in at.code if "certcore draw" in code.value]
-    assert "width=two-column" in command
-    assert "font=serif" in command
-    assert "no_marker" not in command, "there is none in this figure"
+    assert any(code.value.endswith("--width 17.5cm --font serif") for code in at.code)
 
 
 def test_the_drawer_says_that_a_figure_is_not_complete_yet(open_page: Open, monkeypatch) -> None:

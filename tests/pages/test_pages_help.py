@@ -40,7 +40,7 @@ VIEWS = {
 
 @pytest.mark.parametrize("page", VIEWS)
 def test_every_control_has_help(open_page: Open, page: str) -> None:
-    shared = {"instance": "ring-votes-s0", "attr_del": "4", "local": "absolute", "relaxation": "tight"}
+    shared = {"instance": "ring-votes-s0", "attr_del": "4", "local_mode": "absolute", "relaxation": "tight"}
     at = open_page(page.split("?")[0], **shared, **VIEWS[page])
     controls = [element for kind in KINDS for element in at.get(kind)]
     assert len(controls) > 10

@@ -208,16 +208,14 @@ def test_nobody_is_left_waiting_whatever_others_do(monkeypatch: pytest.MonkeyPat
         last = seen.get(slot)
         if pool.result(key) == key or (last is not None and last.key == key and last.state in ("done", "failed")):
             return True
-        seen[slot] = pool.submit(
-            owner, slot, key, run, "w", exact=slot == "exact", program=key if slot == "certificate" else None
-        )
+        seen[slot] = pool.submit(owner, slot, key, run, "w", program=key if slot == "certificate" else None)
         seen[slot].touched = time.monotonic()
         return seen[slot].wait(0.002) and seen[slot].state == "done"
 
     def visit(number: int) -> None:
         rng, owner, seen = random.Random(number), f"visitor {number}", {}
         for _ in range(60):
-            wanted = {slot: (slot, rng.randrange(8)) for slot in ("certificate", "mini", "classes", "exact")}
+            wanted = {slot: (slot, rng.randrange(8)) for slot in ("certificate", "mini", "classes", "attack")}
             for _ in range(rng.randrange(4)):
                 for slot, key in wanted.items():
                     ask(owner, slot, key, seen)

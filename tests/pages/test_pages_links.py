@@ -16,9 +16,9 @@ from streamlit.testing.v1 import AppTest
 from certcore import ThreatModel, certify
 from certcore.common import packing
 from certcore.common.errors import InputError
-from certcore.domain import settings
+from certcore.domain import parameters
 from certcore.domain.base_rule import BaseRule
-from certcore.domain.settings import LONGEST, only_with
+from certcore.domain.parameters import LONGEST, only_with
 from certcore.program.relaxation import Relaxation
 from pages.canvas import situation
 from pages.files import bundles
@@ -96,18 +96,18 @@ def test_a_damaged_instance_is_not_called_missing(open_page: Open, tmp_path: Pat
     [
         ({"local_attr_del": "3"}, {"local_attr_del"}),
         ({"share_attr_del": "0.5"}, {"share_attr_del"}),
-        ({"local": "relative", "local_attr_del": "3", "share_attr_del": "0.5"}, {"local_attr_del"}),
-        ({"local": "absolute", "local_attr_del": "3"}, set()),
+        ({"local_mode": "relative", "local_attr_del": "3", "share_attr_del": "0.5"}, {"local_attr_del"}),
+        ({"local_mode": "absolute", "local_attr_del": "3"}, set()),
         ({"class": "1"}, {"class"}),
         ({"targets": "class", "class": "1"}, set()),
         ({"targets": "class", "class": "77"}, {"class"}),
         ({"nodes": "1-3"}, {"nodes"}),
-        ({"limit": "5"}, {"limit"}),
-        ({"limit": "5", "strengthen": "1"}, set()),
-        ({"limit": "5", "strengthen": "1", "relaxation": "paper"}, {"limit", "strengthen"}),
-        ({"rule": "multiclass"}, {"rule"}),
+        ({"time_limit": "5"}, {"time_limit"}),
+        ({"time_limit": "5", "strengthen": "1"}, set()),
+        ({"time_limit": "5", "strengthen": "1", "relaxation": "paper"}, {"time_limit", "strengthen"}),
+        ({"base_rule": "multiclass"}, {"base_rule"}),
         ({"share_attr_del": "150"}, {"share_attr_del"}),
-        ({"limit": "0"}, {"limit"}),
+        ({"time_limit": "0"}, {"time_limit"}),
         ({"attr_add": "99999999"}, {"attr_add"}),
         ({"vary": "attr_del"}, {"vary"}),
         ({"attr_dell": "4"}, {"attr_dell"}),
@@ -124,7 +124,7 @@ def test_what_a_link_asks_for_counts_or_is_named(open_page: Open, given: dict[st
 
 
 def test_more_than_the_base_certificate_was_made_for_is_named(open_page: Open) -> None:
-    at = open_page(instance="ring-gcn-convex-s0", attr_add="4", local="absolute", local_attr_add="9")
+    at = open_page(instance="ring-gcn-convex-s0", attr_add="4", local_mode="absolute", local_attr_add="9")
     assert ignored(at) == {"local_attr_add"}
     assert parameter(at, "local_attr_add") == "2"
 
@@ -158,7 +158,7 @@ def test_the_note_goes_when_the_visitor_moves_on(open_page: Open) -> None:
 
 
 def test_what_is_hidden_is_kept_but_in_no_link(open_page: Open) -> None:
-    at = open_page(instance="ring-gcn-attr-s0", attr_del="4", local="absolute", local_attr_del="1")
+    at = open_page(instance="ring-gcn-attr-s0", attr_del="4", local_mode="absolute", local_attr_del="1")
     settle(at.segmented_control(key="_mode_attr_del").set_value("off"))
     assert parameter(at, "local_attr_del") is None
     settle(at.segmented_control(key="_mode_attr_del").set_value("absolute"))
@@ -167,7 +167,8 @@ def test_what_is_hidden_is_kept_but_in_no_link(open_page: Open) -> None:
 
 
 def test_every_setting_that_depends_on_another_is_in_the_list() -> None:
-    assert all(only_with(key) for key in state.SHARED if key.startswith(("local_", "share_")))
+    limits = [key for key in state.SHARED if key.startswith(("local_", "share_")) and key != "local_mode"]
+    assert all(only_with(key) for key in limits)
 
 
 def test_a_selection_of_any_length_fits_into_a_link_and_comes_back() -> None:
@@ -187,7 +188,7 @@ def test_a_selection_of_any_length_fits_into_a_link_and_comes_back() -> None:
 
 
 def test_a_link_with_packed_nodes_opens_what_it_says(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(settings, "LONG", 5)
+    monkeypatch.setattr(parameters, "LONG", 5)
     nodes = "1,3,4,7,9,14,16,17,22,23"
     threat = ThreatModel(attr_del=4, protected=state.parse_nodes(nodes, N))
     beside = situation.write(ThreatModel(attr_del=2, protected=threat.protected))

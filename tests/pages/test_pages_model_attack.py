@@ -13,7 +13,8 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import certcore as cc
-from certcore import export, figures, messages
+from certcore import figures, messages
+from certcore.model_attack.along import attacks_along
 from certcore.model_attack.stored import attacks_on, largest
 from pages.files import bundles
 from tests.pages.conftest import sent
@@ -67,15 +68,16 @@ def test_exports_and_the_panel_tell_it_too(shipped: Path) -> None:
     found = largest(attacks_on(path, instance), instance, cc.ThreatModel(attr_del=10))
     assert found is not None
     changed = found.count.n_changed
-    line = export.make(f"curves?instance={NAME}&attr_del=10&values=0,1,10&bracket=none").lines[0]
+    threat = cc.ThreatModel(attr_del=10)
+    along = attacks_along(attacks_on(path, instance), instance, threat, "attr_del").changed([0, 1, 10])
+    curve = cc.curve(instance, threat, "attr_del", [0, 1, 10])
+    line = figures.curve_figure([curve], vary="attr_del", changed=along).lines[0]
     assert np.isnan(line.changed[0]), "not tried"
     assert line.changed[2] == changed
     assert line.unchanged[2] == (1870 - changed) / 1870
-    csv = export.render(figures.CurveFigure(lines=(line,)), "csv").decode().splitlines()
-    assert [row.split(",")[-1] for row in csv][0::3] == ["changed", str(float(changed))]
+    csv = figures.CurveFigure(lines=(line,)).table().csv().splitlines()
+    assert [row.split(",")[-1] for row in csv][0::3] == ["labels changed", str(float(changed))]
     assert csv[1].endswith(","), "nothing was tried"
-    graph = export.make(f"attack_map?instance={NAME}&attr_del=10&adversary=model")
-    assert np.array_equal(np.sort(graph.changed), np.sort(found.changed_nodes))
     both = messages.jointly(instance, found)
     assert both is not None
     assert "together with at least 98 %" in str(both)
@@ -92,7 +94,7 @@ def test_where_nothing_was_tried_nothing_is_counted(open_page: Callable[..., App
     at = open_page("overview", instance=NAME, attr_del="10", adversary="model")
     assert not at.exception
     assert sent(at)["adversary"] == ""
-    assert "No attack on the model was tried" in json.dumps(sent(at)["notes"])
+    assert "No model attack was tried" in json.dumps(sent(at)["notes"])
 
 
 def test_an_attack_on_another_instance_is_left_out(open_page: Callable[..., AppTest], shipped: Path) -> None:

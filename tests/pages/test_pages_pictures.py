@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import io
 import json
 import re
 from dataclasses import replace
@@ -11,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from PIL import Image
 from scipy.sparse.csgraph import shortest_path
 
 from certcore import ThreatModel, certify
@@ -25,7 +23,7 @@ from certcore.program.relaxation import Relaxation
 from certcore.result.attack_effects import Reach, reach
 from certcore.workbench import attack as drawing
 from certcore.workbench import axis, parts
-from pages.canvas import attack, film, situation, view
+from pages.canvas import attack, situation, view
 from pages.parts import charts, neighbourhood
 from pages.parts.search import search
 from pages.state.state import View
@@ -189,48 +187,14 @@ def test_search_finds_by_index_and_name() -> None:
     assert search(names, N, "") == []
 
 
-def test_a_film_is_a_picture_that_moves() -> None:
-    instance = grid_instance()
-    frames = [film.Frame(value, certify(instance, ThreatModel(attr_del=value))) for value in (0, 3)]
-    picture = Image.open(io.BytesIO(film.gif(instance, frames[::-1], "attr_del")))
-    assert picture.format == "GIF"
-    assert picture.n_frames == 2
-    strips = []
-    for k in range(2):
-        picture.seek(k)
-        strip = picture.convert("RGB").crop((0, picture.height - film.STRIP, picture.width, picture.height))
-        strips.append(np.asarray(strip).astype(int))
-    words, curves = [s[:40] for s in strips], [s[40:] for s in strips]
-    assert (words[0] < 100).all(axis=2).any(), "the count in words"
-    assert (words[0] != words[1]).any(), "which changes"
-    blue = [np.flatnonzero((c[:, :, 2] - c[:, :, 0] > 120).any(axis=0)) for c in curves]
-    assert blue[0].max() < 40, "the curve begins at the left"
-    assert blue[1].min() < 40
-    assert blue[1].max() > picture.width - 40, "and grows to the right"
-
-
 def test_what_only_the_solver_says_is_in_no_picture() -> None:
     instance = grid_instance()
     proven = certify(instance, ThreatModel(attr_del=3))
     unheld = replace(proven, instance=None)  # nothing else may claim what an attack refutes
-    said = replace(unheld, certified=proven.certified + 2, bound=proven.bound - 2, relaxation="exact", verified=False)
-    assert said.unproven == 2
-    film_of = [film.data(instance, [film.Frame(3, one)], "attr_del")[0] for one in (proven, said)]
-    assert film_of[0]["told"] == film_of[1]["told"]
-    assert film_of[0]["certified"] == film_of[1]["certified"] == proven.verified_certified
+    said = replace(unheld, integer_claim=proven.certified + 2)
     assert attack.title(said, relaxed=True) == attack.title(proven, relaxed=True)
-    view = View("x", instance, said.threat, Relaxation.EXACT, 30.0, BaseRule.BINARY)
+    view = View("x", instance, said.threat, Relaxation.TIGHT, 30.0, BaseRule.BINARY)
     assert situation.title(view, said) == situation.title(view, proven)
-
-
-def test_a_film_of_controlled_nodes_says_so() -> None:
-    instance = grid_instance()
-    frames = [film.Frame(sigma, certify(instance, ThreatModel(attr_del=3, sigma=sigma))) for sigma in (0, 1, 2)]
-    told = [frame["told"].split(":")[0] for frame in film.data(instance, frames, "sigma")]
-    assert told == ["0 controlled nodes", "1 controlled node", "2 controlled nodes"]
-    weak = replace(frames[1].result, certified=0, verified_certified=0)
-    better = film.data(instance, [frames[0], film.Frame(1, weak), frames[2]], "sigma")[1]
-    assert better["certified"] == frames[2].result.certified > 0, "what holds against two holds against one"
 
 
 def test_a_film_has_few_frames_and_ends_at_the_slider() -> None:

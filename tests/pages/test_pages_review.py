@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import subprocess
 import sys
+import types
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -14,15 +15,16 @@ import numpy as np
 import pandas as pd
 import pytest
 import streamlit as st
+from hypothesis import given, strategies
 from streamlit.testing.v1 import AppTest
 
-from certcore import Certificate, ThreatModel, figures
+from certcore import figures
 from certcore.domain.perturbations import TYPES
-from certcore.export import render
 from certcore.instance.instance import Instance, save_instance
 from certcore.sweep import Session
 from pages.background import sweeps
 from pages.files import bundles
+from pages.parts import pictures
 from pages.start import serve
 from tests.pages.conftest import drawer, settle
 from tests.pages.toys import grid_instance
@@ -43,12 +45,41 @@ def test_names_of_bundles_are_words() -> None:
 
 
 def test_legends_stand_at_the_bottom_and_ticks_are_whole() -> None:
-    screen = figures.plotly(figures.front_figure(np.eye(2, len(TYPES), dtype=int) * 2, "attr_add", "attr_del"))
+    line = figures.Line(values=[0, 1, 2], ratio=[1, 0.5, 0])
+    screen = figures.CurveFigure(lines=(line,)).plotly()
     assert screen.layout.legend.yref == "container"
     assert screen.layout.legend.y == 0
-    assert screen.layout.xaxis.dtick == screen.layout.yaxis.dtick == 1
-    bars = figures.plotly(figures.class_figure(["a", "b"], [1, 2], [0, 1], [3, 3]))
-    assert bars.layout.yaxis.zeroline is False
+    front = pictures.front(np.eye(2) * 2, None, [9, 9], ("attr_add", "attr_del"), dark=False)
+    assert screen.layout.xaxis.dtick == front.layout.xaxis.dtick == front.layout.yaxis.dtick == 1
+
+
+@given(strategies.sets(strategies.tuples(strategies.integers(0, 6), strategies.integers(0, 6)), max_size=5))
+def test_the_outline_of_a_front_encloses_exactly_the_certified_budgets(points: set[tuple[int, int]]) -> None:
+    minimal = [p for p in points if not any(q != p and q[0] <= p[0] and q[1] <= p[1] for q in points)]
+    axes = ("attr_add", "attr_del")
+    outline = pictures.front(np.array(minimal, dtype=float).reshape(-1, 2), None, [99, 99], axes, dark=False).data[0]
+    path = list(zip(outline.x, outline.y))[1:-2]
+    ends = [max([1, *(point[k] for point in minimal)]) + 2 for k in range(2)]  # what is drawn
+    for x in range(ends[0]):
+        column = [y for (a, y), (b, _) in pairwise(path) if a <= x < b]
+        height = column[-1] if column else path[-1][1]
+        for y in range(ends[1]):
+            assert (y < height) == (not any(p[0] <= x and p[1] <= y for p in points))
+
+
+def test_a_front_is_cut_at_what_the_node_receives() -> None:
+    fronts = np.zeros((4, len(TYPES)), dtype=int)
+    fronts[:, :4] = [[1, 0, 0, 0], [0, 3, 0, 0], [0, 1, 0, 2], [0, 4, 0, 0]]
+    base = types.SimpleNamespace(fronts=lambda: types.SimpleNamespace(of_node=lambda node: fronts))
+    instance: Any = types.SimpleNamespace(base=base, scale=None)
+    rest = (0,) * (len(TYPES) - 4)
+    here, got = pictures.front_points(instance, 0, ("attr_add", "attr_del"), (0, 1, 0, 1, *rest))
+    assert here.tolist() == [[0, 3], [1, 0]]
+    assert got is not None
+    assert not (here <= got).all(axis=1).any()
+    more, got = pictures.front_points(instance, 0, ("attr_add", "attr_del"), (0, 1, 0, 2, *rest))
+    assert more.tolist() == [[0, 1], [1, 0]]
+    assert (more <= got).all(axis=1).any()
 
 
 def test_every_integer_ends_where_nothing_is_certified(open_page: Open) -> None:
@@ -86,16 +117,6 @@ def test_check_without_a_file(open_page: Open) -> None:
         assert "the file was changed" not in said, "it is not the checksum that rejects it"
 
 
-def test_class_bars_say_that_each_class_meets_the_whole_budget(open_page: Open) -> None:
-    at = open_page("curves", instance="ring-gcn-attr-s0", attr_del="4", to="6")
-    layouts = [chart(at, k)["layout"] for k in range(len(at.get("plotly_chart")))]
-    assert any("each class" in str(layout.get("xaxis", {}).get("title")) for layout in layouts)  # type: ignore[attr-defined]
-    bars = figures.class_figure(["a", "b"], [1, 2], [0, 1], [3, 3])
-    assert "each class" in figures.alt_text(bars)
-    assert "each class" in render(bars, "latex").decode()
-    assert b"each class" in render(bars, "svg"), "the picture or its description says it"
-
-
 @pytest.mark.parametrize(("budget", "warned"), [({"attr_del": "3"}, False), ({"attr_del": "3", "adj_del": "1"}, True)])
 def test_the_edge_rule_is_doubted_only_where_edges_go(
     open_page: Open, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, budget: dict[str, str], warned: bool
@@ -116,31 +137,13 @@ def test_protection_shows_what_it_is_worth(open_page: Open) -> None:
     assert any(f"**{before} of 40**" in block.value for block in at.markdown)
 
 
-def test_the_worth_of_a_protection_is_proven(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    """In exact mode the solver's claim was compared with a proven count."""
-    given = {"instance": "ring-gcn-attr-s0", "attr_del": "4", "protect": "0-9"}
-    at = drawer(open_page("attack_map", **given), "all")
-    worth = next(m for m in at.metric if m.label.startswith("Certified with"))
-    certify = Session.certify
-
-    def claims_all(self: Session, threat: ThreatModel, **more: Any) -> Certificate:
-        found = certify(self, threat, **more)
-        exact = more.get("relaxation") == "exact"
-        return dataclasses.replace(found, certified=found.targets, verified=False, instance=None) if exact else found
-
-    monkeypatch.setattr(Session, "certify", claims_all)
-    at = drawer(open_page("attack_map", relaxation="exact", **given), "all")
-    exact = next(m for m in at.metric if m.label.startswith("Certified with"))
-    assert (exact.value, exact.delta) == (worth.value, worth.delta)
-
-
 def test_chosen_targets_are_in_the_view(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
-    seen = []
+    seen: list[str] = []
     build = figures.curve_figure
-    monkeypatch.setattr(figures, "curve_figure", lambda *a, **k: seen.append(k["spec"]["nodes"]) or build(*a, **k))
+    monkeypatch.setattr(figures, "curve_figure", lambda *a, **k: seen.append(k["command"]) or build(*a, **k))
     open_page("curves", instance="ring-gcn-attr-s0", attr_del="4", to="5", targets="chosen", nodes="3,5-6")
     assert seen
-    assert set(seen) == {"3,5,6"}
+    assert all("--targets 3,5,6" in command or "--targets 3,5-6" in command for command in seen), seen
 
 
 def test_the_first_page_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:

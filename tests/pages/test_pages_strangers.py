@@ -13,10 +13,10 @@ import numpy as np
 import pypdf
 import pytest
 
-from certcore import ThreatModel, export
+from certcore import ThreatModel
 from certcore.common.plain import to_plain
 from certcore.domain.base_rule import BaseRule
-from certcore.export import report_files
+from certcore.figures.save import SUFFIXES, file_bytes
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_effects import reach
@@ -68,7 +68,6 @@ def results(view: View) -> dict[str, Any]:
     found = {"certificate": wait(lambda: engine.certificate(view))}
     found["attacked"] = wait(lambda: engine.attacked(view, found["certificate"]))
     found["proof"] = wait(lambda: engine.proof(view))
-    found["classes"] = wait(lambda: engine.per_class(view))
     found["suggest"] = wait(lambda: engine.suggest(view, 1))
     found["strong"] = wait(lambda: engine.strengthened(view, found["certificate"]))
     found["beside"] = wait(lambda: situation.certified(view, THREAT.replace(attr_del=2)))
@@ -87,9 +86,9 @@ def files(view: View, found: dict[str, Any]) -> Iterator[tuple[str, bytes]]:
     result, instance = found["attacked"], view.instance
     near = reach(instance, result)
     assert near is not None
-    picture = drawers.graph(view, drawers.Picture(result, near, False, "one"), "class", [])
-    for format in export.formats(picture):
-        yield f"graph.{format.key}", export.render(picture, format.key, width="one-column")
+    picture = drawers.graph(view, drawers.Picture(result, near, False, "one"), "class")
+    for suffix in SUFFIXES:
+        yield f"graph{suffix}", file_bytes(picture, suffix)
     for make in (attack.sites_table, attack.lost_table):
         yield f"{make.__name__}.csv", frames.csv(make(instance, result, near, relaxed=False))
     yield "film.html", films.page(instance, found["film"], "class")
@@ -111,15 +110,13 @@ def text_of(name: str, data: bytes) -> str:
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     made = Pool()
-    engine._session.clear()
+    engine._sessions.clear()
     monkeypatch.setattr(work, "pool", lambda: made)
     yield made
     made.close()
 
 
 def test_nothing_of_another_visitor_is_in_any_file(pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    # A report draws each figure in five formats by the same hand; the one PDF of all is enough here.
-    monkeypatch.setattr(report_files, "_FIGURES", ())
     first, second = view_of("anneliese", 1), view_of("bartholomew", 2)
     assert first.instance.digest == second.instance.digest
     with few_steps():
@@ -130,7 +127,7 @@ def test_nothing_of_another_visitor_is_in_any_file(pool: Pool, monkeypatch: pyte
         made = {name: text_of(name, data).lower() for name, data in files(second, found)}
     assert [name for name, text in made.items() if "anneliese" in text] == []
     own = {name for name, text in made.items() if "bartholomew" in text}
-    assert {"graph.csv", "graph.html", "graph.json", "graph.pdf", "film.html", "report/report/report.html"} <= own
+    assert {"graph.csv", "graph.pdf", "film.html", "report/report/report.html"} <= own
     # Also what a page might show tomorrow of a result.
     for name, result in found.items():
         assert "anneliese" not in str(to_plain(result)).lower(), name

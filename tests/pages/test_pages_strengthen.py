@@ -5,11 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-import pytest
 from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify, load_instance
-from pages.background import sweeps
 from pages.files import bundles
 from pages.server.health import GUARANTEE
 from tests.pages.conftest import drawer, sent, settle
@@ -25,7 +23,7 @@ def promised(at: AppTest) -> int:
 
 
 def test_the_number_on_the_workbench_is_the_strong_one(open_page: Open) -> None:
-    at = open_page(instance="ring-all-s0", attr_del="3", strengthen="1", limit="5")
+    at = open_page(instance="ring-all-s0", attr_del="3", strengthen="1", time_limit="5")
     instance = load_instance(bundles.path_of("ring-all-s0"))
     strong = certify(instance, ThreatModel(attr_del=3), relaxation="strong", time_limit=5.0)
     tight = certify(instance, ThreatModel(attr_del=3))
@@ -39,18 +37,6 @@ def test_the_number_on_the_workbench_is_the_strong_one(open_page: Open) -> None:
     settle(at.toggle(key="strengthen").set_value(False))
     assert promised(at) == tight.certified
     assert "strengthen" not in at.query_params
-
-
-@pytest.mark.parametrize("page", ["curves", "contours"])
-def test_curves_and_maps_are_strengthened_point_by_point(
-    open_page: Open, page: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(sweeps, "SECONDS_PER_POINT", 0.1)
-    ends = {"to": "3"} if page == "curves" else {"x_to": "2", "y_to": "2"}
-    at = open_page(page, instance="ring-all-s0", attr_del="2", strengthen="1", limit="2", **ends)
-    slot = {"curves": "curves_strong", "contours": "surface_strong"}[page]
-    job = at.session_state["_jobs"][slot]
-    assert job.state == "done", job.error
 
 
 def test_cancelling_leaves_what_was_reached() -> None:

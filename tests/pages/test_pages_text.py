@@ -77,9 +77,9 @@ def test_nonsense_nodes_are_named(words: str) -> None:
         ("attr_add", "-1"),
         ("attr_add", "1e9"),
         ("attr_add", "٣"),
-        ("local", "x"),
+        ("local_mode", "x"),
         ("share_attr_add", "nan"),
-        ("limit", "0"),
+        ("time_limit", "0"),
     ],
 )
 def test_nonsense_in_a_link_is_refused(key: str, word: str) -> None:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 from certcore.instance.instance import load_instance
-from pages.files import examples, validation
+from pages.files import bundles, examples, validation
+from pages.server import uploads
 from tests.pages.opening import ROOT
 
 SHIPPED = sorted((ROOT / "precomputed").glob("*.npz"))
@@ -96,3 +99,90 @@ def test_the_page_takes_a_shipped_bundle_of_ballots(open_page: Callable[..., App
     assert not page.exception
     assert not page.error, [error.value for error in page.error]
     assert "Valid." in page.success[0].value
+
+
+@pytest.fixture
+def bound() -> Iterator[Callable[[str | None], None]]:
+    """Set the address that the server is bound to."""
+    before = config.get_option("server.address")
+    yield lambda address: config.set_option("server.address", address)
+    config.set_option("server.address", before)
+
+
+def _bring(open_page: Callable[..., AppTest]) -> AppTest:
+    page = open_page("bring")
+    return page.file_uploader(key="upload_instance").upload("mine.npz", examples.instance()).run()
+
+
+def _kept(page: AppTest) -> list[str]:
+    return [one.label for one in page.button if one.label.startswith("Delete")]
+
+
+@pytest.mark.parametrize("address", ["0.0.0.0", None, "192.0.2.7", "::"])
+def test_an_upload_belongs_to_its_visitor(
+    address: str | None, open_page: Callable[..., AppTest], bound: Callable[[str | None], None], tmp_path: Path
+) -> None:
+    bound(address)
+    one = _bring(open_page)
+    (path,) = (tmp_path / "imported").glob("**/import-*.npz")
+    assert len(_kept(one.run())) == 1
+    other = open_page("bring")
+    assert not _kept(other), "another visitor sees nothing of it"
+    linked = open_page("overview", instance=path.stem)
+    assert "There is no instance" in linked.error[0].value, "nor does its name in a link open it"
+    for name in (f"{path.parent.name}/{path.stem}", f"../imported/{path.parent.name}/{path.stem}"):
+        assert "There is no instance" in open_page("overview", instance=name).error[0].value
+    compared = open_page("compare", instance="ring-gcn-attr-s0", **{"with": path.stem})
+    assert not [name for name in compared.multiselect(key="with").options if "imported" in name]
+    twice = _bring(open_page).file_uploader(key="upload_instance").clear().run()
+    next(button for button in twice.button if button.label.startswith("Delete")).click().run()
+    assert not _kept(twice)
+    assert len(_kept(one.run())) == 1, "the same file of another visitor stays"
+
+
+def test_on_loopback_without_a_password_all_uploads_of_the_machine_are_listed(
+    open_page: Callable[..., AppTest], bound: Callable[[str | None], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for address in ("127.0.0.1", "localhost", "::1", "127.0.0.2"):
+        bound(address)
+        assert bundles.at_home()
+    _bring(open_page)
+    assert len(_kept(open_page("bring"))) == 1
+    monkeypatch.setenv("CERTCORE_PASSWORD", "x")
+    assert not bundles.at_home()
+
+
+def test_uploads_of_ended_visits_are_deleted(
+    open_page: Callable[..., AppTest],
+    bound: Callable[[str | None], None],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bound("0.0.0.0")
+    one = _bring(open_page)
+    bundles.forget_ended()
+    assert len(_kept(one.run())) == 1
+    monkeypatch.setattr(uploads, "remembers", lambda session: False)
+    bundles.forget_ended()
+    assert not list((tmp_path / "imported").glob("**/import-*.npz"))
+    left = tmp_path / "imported" / "visitor-of-another-server"
+    left.mkdir()
+    bundles.forget_ended()
+    assert left.exists(), "another server may still need it"
+    os.utime(left, (1, 1))
+    bundles.forget_ended()
+    assert not left.exists()
+
+
+def test_many_uploads_of_one_visitor_push_out_no_other(
+    open_page: Callable[..., AppTest], bound: Callable[[str | None], None], tmp_path: Path
+) -> None:
+    bound("0.0.0.0")
+    one = _bring(open_page)
+    for k in range(bundles.MAX_IMPORTED):
+        path = tmp_path / "imported" / "visitor-busy" / f"import-{k}.npz"
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(b"")
+    bundles._forget_oldest()
+    assert len(list((tmp_path / "imported").glob("**/import-*.npz"))) == bundles.MAX_IMPORTED
+    assert len(_kept(one.run())) == 1

@@ -300,22 +300,29 @@ def function_over(net: nn.Module) -> Callable[..., Any]:
     return call
 
 
-HIDDEN = Residual()
+HIDDEN: dict[str, nn.Module] = {}
 
 
 class Outside(nn.Module):
     """Calls a network that is none of its parts."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        HIDDEN["net"] = Residual()
+        with torch.no_grad():
+            for weights in HIDDEN["net"].parameters():
+                weights.mul_(3)
+
     def forward(self, x, edge_index):
-        return HIDDEN(x, edge_index)
+        return HIDDEN["net"](x, edge_index)
 
 
-def remembering():
-    """A function that keeps the first graph in a dictionary of its own."""
+def remembering(name=lambda edges: "edges"):
+    """A function that keeps the first graph (of each name) in a dictionary of its own."""
     net, kept = Two().eval(), {}
 
     def call(x, edge_index):
-        return net(x, kept.setdefault("edges", edge_index))
+        return net(x, kept.setdefault(name(edge_index), edge_index))
 
     return call
 
@@ -424,14 +431,16 @@ CASES: dict[str, Case] = {
     "in place": Case(InPlace, {"layers": 4, "check": False}),
     "dropout in evaluation mode": Case(Dropping, DECLARED, "different scores for the same graph"),
     "stubborn training mode": Case(Stubborn, DECLARED, "training mode"),
-    "plain list of layers": Case(Listed, DECLARED, "training mode"),
+    "plain list of layers": Case(Listed, DECLARED, "different scores"),
     "eval of its own": Case(Merging),
     "a pair of answers": Case(Pair, DECLARED, "one row of scores"),
     "function over a module": Case(lambda: function_over(Two().eval()), DECLARED),
-    "function over a module in training mode": Case(lambda: function_over(Residual()), DECLARED, "training mode"),
-    "function over a cached module": Case(lambda: function_over(cached_and_used()), DECLARED, "cached=True"),
-    "function that remembers": Case(remembering, DECLARED, "changes what it refers to"),
-    "a global network in training mode": Case(Outside, DECLARED, "training mode"),
+    "function over a module in training mode": Case(
+        lambda: function_over(Residual()), DECLARED, "reads more", "attributes"
+    ),
+    "function over a cached module": Case(lambda: function_over(cached_and_used()), DECLARED, "other edges"),
+    "function that remembers": Case(remembering, DECLARED, "other edges"),
+    "a global network in training mode": Case(Outside, DECLARED, "reads more", "attributes"),
     "bound method": Case(lambda: Two().eval().forward, DECLARED),
     "partial": Case(lambda: functools.partial(Two.forward, Two().eval()), DECLARED),
 }

@@ -34,8 +34,14 @@ def test_logits_shares_and_whole_numbers_become_ballots() -> None:
     shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
     wanted = np.rint(shares * UNIT)
     told = set()
-    for scores in (logits, torch.from_numpy(logits).requires_grad_(), shares, wanted.astype(np.int64)):
-        instance = cc.ballots(scores, DATA, weight=2, weights_read_edges=False)
+    for scores, conversion in (
+        (logits, "softmax"),
+        (torch.from_numpy(logits).requires_grad_(), "softmax"),
+        (shares, "shares"),
+        (wanted.astype(np.int64), None),
+        (wanted, "whole"),
+    ):
+        instance = cc.ballots(scores, DATA, conversion=conversion, weight=2, weights_read_edges=False)
         assert np.abs(ballots_of(instance) - wanted).max() <= 1
         told.add(instance.meta["ballots"].split(",")[0])
         assert instance.base.facts["weight"] == 2
@@ -44,26 +50,28 @@ def test_logits_shares_and_whole_numbers_become_ballots() -> None:
     assert told == {"softmax of the scores", "shares as given", "whole numbers from 0 to 1"}
     found = cc.certify(instance, inject=2, inject_edges=1)
     assert 0 < found.certified <= found.targets
-    for wrong in (logits[:-1], logits[:, 0], np.full((N, 3), np.nan), np.full((N, 3), UNIT + 1)):
+    for wrong in (logits[:-1], logits[:, 0], np.full((N, 3), np.nan)):
         with pytest.raises(InputError):
-            cc.ballots(wrong, DATA)
+            cc.ballots(wrong, DATA, conversion="softmax")
+    with pytest.raises(InputError, match="from 0 to 1,048,576"):
+        cc.ballots(np.full((N, 3), UNIT + 1), DATA)
 
 
 def test_a_model_is_asked_about_its_own_row_and_refused_if_it_reads_others() -> None:
     torch.manual_seed(0)
     width = DATA.x.shape[1]
     plain = nn.Sequential(nn.Linear(width, 8), nn.ReLU(), nn.Linear(8, 3)).eval()
-    instance = cc.ballots(plain, DATA)
+    instance = cc.ballots(plain, DATA, conversion="softmax")
     with torch.no_grad():
         shares = torch.softmax(plain(DATA.x.float()), dim=1).double().numpy()
     assert np.abs(ballots_of(instance) - shares * UNIT).max() < 2
     assert instance.base.facts["weights_read_edges"], "unless somebody says otherwise"
     with pytest.raises(InputError, match="reads other nodes"):
-        cc.ballots(lambda x: plain(x) - plain(x).mean(dim=0), DATA)
+        cc.ballots(lambda x: plain(x) - plain(x).mean(dim=0), DATA, conversion="softmax")
     with pytest.raises(InputError, match="training mode"):
-        cc.ballots(nn.Sequential(nn.Linear(width, 3), nn.Dropout()), DATA)
+        cc.ballots(nn.Sequential(nn.Linear(width, 3), nn.Dropout()), DATA, conversion="softmax")
     with pytest.raises(InputError, match="a row of scores"):
-        cc.ballots(lambda x: x.sum(), DATA)
+        cc.ballots(lambda x: x.sum(), DATA, conversion="softmax")
 
 
 def test_decoupled_reads_no_edge_and_training_nodes_show_their_label() -> None:
@@ -88,7 +96,7 @@ def test_old_commands_and_files_say_what_replaced_division_voting(tmp_path: Path
         make_bundle(BundleRecipe("cora", "decoupled", "division"), tmp_path / "x.npz")
     with pytest.raises(InputError, match="expected decoupled with ballots"):
         BundleRecipe("cora", "gcn", "ballots")
-    arrays = instance_to_arrays(cc.ballots(np.ones((N, 3)), DATA))
+    arrays = instance_to_arrays(cc.ballots(np.ones((N, 3), dtype=int), DATA))
     old = {key: value for key, value in arrays.items() if not key.startswith("ballots")}
     np.savez(tmp_path / "old.npz", **old, division_votes=np.zeros((3, N), np.int8))
     with pytest.raises(InputError, match="certcore bundle cora decoupled ballots"):

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from typing import Any, List, Optional, Union  # noqa: UP035 (as networks are written by hand)
 
 import numpy as np
 import pytest
 
 pytest.importorskip("torch")
 import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
 from torch_geometric.data import Data
-from torch_geometric.nn import GCN, GraphSAGE
+from torch_geometric.nn import GCN, GCNConv, GraphSAGE
 
 import certcore as cc
 from certcore import messages
@@ -83,6 +86,101 @@ def test_smooth_behind_the_first_map():
             normalised.model, data(), attr_std="0.25", samples=10, selection=5, noise_at="first_map",
             wrapper=normalised.wrapper, layers=2,
         )  # fmt: skip
+
+
+class ByHand(nn.Module):
+    """A network as people write it: own forward, annotations, functions instead of modules."""
+
+    hidden: List[Union[int, Any]]  # noqa: UP006, UP007
+
+    def __init__(self, row_norm: bool = False, memory: bool = False) -> None:
+        super().__init__()
+        self.first, self.second = GCNConv(12, 5), GCNConv(5, 4)
+        self.row_norm = row_norm
+        self.seen: list[Tensor] | None = [] if memory else None
+
+    def forward(self, x: Tensor, edge_index: Tensor, weight: Optional[Tensor] = None) -> Tensor:  # noqa: UP045
+        h: Optional[Tensor] = F.relu(self.first(x, edge_index, weight))  # noqa: UP045
+        if self.row_norm:
+            h = F.normalize(h, p=2.0, dim=1)
+        if self.seen is not None:
+            self.seen.append(h)
+        h = F.dropout(h, p=0.5, training=self.training)
+        return F.log_softmax(self.second(h, edge_index, weight), dim=1)
+
+
+class OwnProducts(nn.Module):
+    """Messages as a product with a sparse matrix, which no trace can follow."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first, self.second = nn.Linear(12, 5), nn.Linear(5, 4)
+
+    def forward(self, x: Tensor, adjacency: Tensor) -> Tensor:
+        h = F.relu(torch.sparse.mm(adjacency, self.first(x)))
+        return torch.sparse.mm(adjacency, self.second(h))
+
+
+def by_hand(**given: bool) -> ByHand:
+    torch.manual_seed(1)
+    return ByHand(**given).eval()
+
+
+def test_networks_written_by_hand_vote_behind_their_first_map():
+    library, model = network(GCN, 5), by_hand()
+    for ours, theirs in zip((model.first, model.second), library.convs):
+        ours.load_state_dict(theirs.state_dict())
+    options = {"attr_std": "0.25", "samples": 400, "selection": 50}
+    found = cc.smooth(model, data(), noise_at="first_map", **options)
+    assert found.meta["field"] == "derived from the modules"
+    assert "votes_note" not in found.meta
+    expected = cc.smooth(library, data(), noise_at="first_map", **options)
+    assert np.array_equal(found.base.votes, expected.base.votes)
+    assert np.array_equal(found.base.offsets, expected.base.offsets)
+    threat = cc.ThreatModel(attr_l2="0.05")
+    assert cc.certify(found, threat).certified == cc.certify(expected, threat).certified > 0
+
+
+def test_rows_normalised_by_hand_are_read():
+    """Without the fused kernel: the rest of the network votes on mapped rows, about as the whole one does."""
+    options = {"attr_std": "0.25", "samples": 400, "selection": 50}
+    found = cc.smooth(by_hand(row_norm=True), data(), noise_at="first_map", **options)
+    assert (found.layers, found.edge_field) == (2, "degrees")
+    assert found.meta["field"] == "derived from the modules"
+    at_input = cc.smooth(by_hand(row_norm=True), data(), **options)
+    assert abs(found.base.votes - at_input.base.votes).mean() < 15
+    assert cc.certify(found, attr_l2="0.02").certified > 0
+
+
+@pytest.mark.parametrize(
+    ("model", "given", "words"),
+    [
+        (by_hand(memory=True), {"layers": 2}, "stores values between calls"),
+        (OwnProducts(), {"layers": 2, "edges": "adjacency"}, "what the model computes cannot be derived"),
+    ],
+)
+def test_the_reason_why_noise_stays_at_the_input(model, given, words):
+    options = {"attr_std": "0.25", "samples": 10, "selection": 5} | given
+    with pytest.raises(InputError, match=words + ".*leave noise_at out"):
+        cc.smooth(model.eval(), data(), noise_at="first_map", **options)
+    assert cc.smooth(model.eval(), data(), **options).meta["noise_at"] == "input"
+
+
+def test_numbers_that_no_noise_flips_are_taken_as_they_are():
+    options = {"samples": 40, "selection": 10}
+    found = cc.smooth(by_hand(), data(), adj_del=0.4, **options)
+    assert np.array_equal(found.graph.attributes.toarray(), X.astype(np.float32))
+    assert found.meta["attributes"] == "kept as numbers: no noise flips them"
+    asked = cc.smooth(by_hand(), data(), adj_del=0.4, keep_values=True, **options)
+    assert np.array_equal(found.base.votes, asked.base.votes)
+    assert not cc.smooth(by_hand(), data(), adj_del=0.4, binarize=True, **options).graph.real
+    for flips in ({"attr_del": 0.1}, {"attr_add": 0.01, "adj_del": 0.4}):
+        with pytest.raises(InputError, match=r"neither 0 nor 1.*nothing is changed without being asked for"):
+            cc.smooth(by_hand(), data(), **flips, **options)
+    with pytest.raises(InputError, match="neither 0 nor 1"):
+        cc.smooth(by_hand(), data(), adj_del=0.4, keep_values=False, **options)
+    bits = Data(x=(data().x > 0).float(), edge_index=data().edge_index)
+    assert "attributes" not in cc.smooth(by_hand(), bits, adj_del=0.4, **options).meta
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 import certcore as cc
 from certcore.common.errors import InputError
-from certcore.pipeline.reference import from_reference
+from certcore.instance.reference import from_reference
 
 N = 6
 PATH = sp.diags_array([1, 1], offsets=[-1, 1], shape=(N, N), dtype=int)

@@ -19,7 +19,7 @@ from certcore.common.errors import InputError
 from certcore.data import from_pyg
 from certcore.domain.noise import Noise
 from certcore.models.called import Called
-from certcore.pipeline.smooth import make_module_voter
+from certcore.votes.choose import make_module_voter
 from certcore.votes.function import FunctionVoter
 from certcore.votes.fused import FusedVoter
 from certcore.votes.module import ModuleVoter
@@ -107,7 +107,7 @@ def test_noisy_edges_and_a_tutorial_model(data):
 def voter_of(model, data, wrapper=None, **options):
     dataset = from_pyg(data, "graph")
     return make_module_voter(
-        Called(model, wrapper).eval(), dataset, Noise(("0.01", "0.6", "0", "0.3")), 0, 3, **options
+        Called(model, wrapper).eval(), dataset.graph, Noise(("0.01", "0.6", "0", "0.3")), 0, 3, **options
     )
 
 
@@ -227,6 +227,61 @@ def test_masks_that_leave_nodes_out_are_kept(data, tmp_path):
     assert np.array_equal(again.select_targets("test"), np.flatnonzero(data.test_mask.numpy()))
 
 
+def test_masks_and_parts_of_the_split_are_targets_everywhere(data):
+    """One spelling in all ways in; the accuracy is that of the targets."""
+    data = data.clone()
+    data.val_mask = torch.arange(data.num_nodes) % 60 >= 50
+    data.test_mask &= ~data.val_mask
+    data.train_mask &= ~data.val_mask
+    options = ATTRIBUTES | {"samples": 40, "selection": 10, "check": False}
+    model = geometric.GraphSAGE(24, 8, 1, 3)
+    every = np.arange(data.num_nodes)
+    for given, wanted in (
+        (data.val_mask, every[data.val_mask.numpy()]),
+        (data.val_mask.numpy(), every[data.val_mask.numpy()]),
+        (data.train_mask.tolist(), every[data.train_mask.numpy()]),
+        ("val", every[data.val_mask.numpy()]),
+        ("train", every[data.train_mask.numpy()]),
+        (torch.tensor([3, 5]), [3, 5]),
+        (None, every[data.test_mask.numpy()]),
+        ("all", every),
+    ):
+        instance = cc.smooth(model, data, targets=given, **options)
+        assert np.array_equal(instance.targets, wanted)
+        right = instance.prediction == instance.labels
+        assert instance.meta["accuracy"]["smoothed"] == pytest.approx(right[wanted].mean())
+        assert np.array_equal(cc.ballots(torch.rand(120, 3), data, conversion="softmax", targets=given).targets, wanted)
+        found = cc.certify(instance, attr_del=1, targets=given)
+        assert np.array_equal(found.targets, len(wanted))
+    again = cc.certify(instance, attr_del=1, protected=data.val_mask)
+    assert again.certified == cc.certify(instance, attr_del=1, protected=np.flatnonzero(data.val_mask)).certified
+    for wrong in (data.val_mask[:-1], torch.stack([data.val_mask] * 2, dim=1)):
+        with pytest.raises(InputError, match="one boolean for each of 120 nodes"):
+            cc.certify(instance, attr_del=1, targets=wrong)
+        with pytest.raises(InputError, match="one boolean for each of 120 nodes"):
+            cc.smooth(model, data, targets=wrong, **options)
+
+
+@pytest.mark.parametrize("device", [None, "cpu", torch.device("cpu")])
+def test_every_spelling_of_the_cpu_keeps_the_kernel(data, device, monkeypatch):
+    seen = []
+    count = FusedVoter.count
+    monkeypatch.setattr(FusedVoter, "count", lambda self, *given: seen.append(1) or count(self, *given))
+    cc.smooth(geometric.GCN(24, 8, 2, 3), data, samples=10, selection=5, device=device, **ATTRIBUTES)
+    assert seen
+
+
+def test_double_precision(data):
+    """The model's own precision, in its own forward pass."""
+    model = geometric.GCN(24, 8, 2, 3)
+    options = ATTRIBUTES | {"samples": 60, "selection": 10}
+    single = cc.smooth(model, data, **options)
+    double = cc.smooth(model.double(), data, **options)
+    assert np.abs(single.base.votes - double.base.votes).sum() <= 2
+    assert "torch.float64" in double.meta["votes_note"]
+    assert "votes_note" not in single.meta
+
+
 WRONG = {
     "counts for probabilities": (lambda m, d: cc.smooth(m, d, attr_del=10), "no flip probability.*certify"),
     "one, as a whole number": (lambda m, d: cc.smooth(m, d, attr_del=1), "no flip probability"),
@@ -240,7 +295,7 @@ WRONG = {
     "a tuple of answers": (
         lambda m, d: cc.smooth(m, d, attr_del=0.5, wrapper=lambda m, x, e: (m(x, e), x)), "one row of scores per node"
     ),
-    "unknown targets": (lambda m, d: cc.smooth(m, d, attr_del=0.5, targets="tests"), "expected 'all', 'test'"),
+    "unknown targets": (lambda m, d: cc.smooth(m, d, attr_del=0.5, targets="tests"), "expected 'all', 'train'"),
     "no samples": (lambda m, d: cc.smooth(m, d, attr_del=0.5, samples=0), "number of samples"),
 }  # fmt: skip
 

@@ -8,13 +8,9 @@ import threading
 import numpy as np
 import pytest
 
-from certcore import Graph, GridBase, Instance, ThreatModel, figures
-from certcore.domain.perturbations import node_types
+from certcore import ThreatModel, figures
+from certcore.figures.contour import cell_hover
 from certcore.figures.geometry import bracket_area
-from certcore.figures.kinds.contour import cell_hover
-from certcore.program.problem import Problem
-from certcore.result.allocation import empty_edges, replay
-from certcore.result.shrink_attack import trimmed
 from certcore.sweep import Session, curve, surface
 from certcore.sweep.attack_curve import attacks_over, best_attacks, best_below, best_within
 from tests.oracle.truth import most_broken
@@ -36,38 +32,6 @@ def test_attacks_lie_between_nothing_and_the_truth(seed: int) -> None:
     assert band.leaves is not None
     assert (band.leaves >= band.ratio).all()
     assert figure.lines[1].leaves is None, "the naive line has no bracket"
-
-
-@pytest.mark.parametrize("seed", range(12))
-@pytest.mark.parametrize("vary", ["attr_del", "adj_del"])
-def test_between_searched_values_flips_are_taken_back(seed: int, vary: str) -> None:
-    """Every number is one of a replayed attack within its budget: never above the truth, and finer than below."""
-    instance = random_instance(np.random.default_rng(seed), axes=("attr_del", "adj_del"))
-    other = "adj_del" if vary == "attr_del" else "attr_del"
-    threat = ThreatModel(**{other: 1, "sigma": 2 if seed % 3 == 0 else None})  # type: ignore[arg-type]
-    found = best_attacks(Session(instance), threat, vary, [0, 1, 2, 3, 4], searched=[0, 4])
-    for value, left in enumerate(found.tolist()):
-        assert left <= most_broken(instance, threat.replace(**{vary: value}))
-
-
-def test_flips_that_break_least_are_taken_back_first() -> None:
-    """Two stars: one flip at the centre of the larger breaks four labels, of the smaller two; a third one none."""
-    edges = [[0, k] for k in (1, 2, 3)] + [[4, 5]]
-    graph = Graph.from_edges(7, np.array(edges), np.ones((7, 3), dtype=np.int8))
-    grid = np.arange(3)[None] < np.array([1, 1, 1, 1, 1, 1, 2])[:, None]
-    instance = Instance(graph, GridBase(grid, ("attr_del",)), layers=1)
-    attributes = np.zeros((len(node_types()), 7), dtype=np.int64)
-    attributes[1, [0, 4, 6]] = 1
-    problem = Problem(instance, ThreatModel(attr_del=3))
-    attack = replay(problem, attributes, np.zeros(4, dtype=np.int64), empty_edges(), np.ones(7))
-    assert trimmed(problem, attack, 1, range(4)).tolist() == [0, 4, 6, 6]
-    stopped = threading.Event()
-    stopped.set()
-    assert trimmed(problem, attack, 1, range(4), stopped).tolist() == [0, 0, 0, 0]
-    dear = Problem(instance, ThreatModel(attr_del=3, node_costs=[1] * 7))
-    assert not trimmed(dear, attack, 1, range(4)).any(), "a flip may cost more than one"
-    found = best_attacks(instance, ThreatModel(), "attr_del", [0, 1, 2, 3], searched=[0, 3])
-    assert found.tolist() == [0, 4, 6, 6], "between 0 and 3 nothing was looked for"
 
 
 def test_between_known_values_the_best_attack_below_counts() -> None:
@@ -99,11 +63,11 @@ def test_the_bracket_of_a_map_holds_the_truth_in_every_cell(seed: int) -> None:
             told, bound, left = data[i][j], int(figure.bounds[i, j]), int(attacks[i, j])
             assert told[:2] == [i, j]
             assert told[column["can be left uncertified"]] == f"at most {bound} of {cells.targets}"
-            assert told[column["best attack found leaves uncertified"]] == str(left)
+            assert told[column["certificate attack leaves uncertified"]] == str(left)
             assert told[column["bracket"]] == f"{bound - left} labels wide"
             row = dict(zip(columns, next(rows)))
-            assert (row["bound"], row["attack_found"]) == (bound, left), "in the table as well"
-    assert {"proven together", "one by one"} <= column.keys()
+            assert (row["uncertified at most"], row["certificate attack"]) == (bound, left), "in the table as well"
+    assert {"collective", "naive"} <= column.keys()
     unknown = best_within(cells.x_values, cells.y_values, [(1, 1, 3)])
     assert np.isnan(unknown[0]).all()
     assert (unknown[1:, 1:] == 3).all()
@@ -118,7 +82,6 @@ def test_the_area_claims_only_what_is_known_between_two_values() -> None:
 
 
 def test_cancelled_searches_keep_the_best_below() -> None:
-    import threading
 
     instance = random_instance(np.random.default_rng(1), axes=("attr_del",))
     stop = threading.Event()

@@ -20,7 +20,6 @@ def test_questions_with_other_answers_have_other_keys() -> None:
         Question(instance, threat.replace(sigma=2)),
         Question(instance, threat.replace(targets=[0, 1])),
         Question(instance, threat.replace(protected=[0])),
-        Question(instance, threat.replace(node_costs=[2] * 30)),
         Question(instance, threat, (), SolveOptions.read("paper", None)),
         Question(instance, threat, (), SolveOptions.read("strong", None, 3)),
         Question(instance, threat, ("sigma",)),

@@ -12,10 +12,16 @@ import numpy as np
 import pytest
 
 from certcore import InputError, Status, ThreatModel, certify, verify_proof
+from certcore.program.build import build_structure
+from certcore.program.problem import Problem
+from certcore.result import attack as attack_module
+from certcore.result.allocation import inadmissible
+from certcore.result.anneal import Annealer
 from certcore.solve import solver as solver_module
 from certcore.solve.highs import HighsModel, Solution
 from certcore.solve.tuning import SOLVER
-from certcore.sweep import Session, curve, surfaces
+from certcore.sweep import Counts, Session, curve, surface
+from certcore.sweep.session import Sessions
 from tests.oracle.truth import most_broken
 from tests.support import random_instance, random_threat
 from tests.sweep.cases import middling, smoothed_like
@@ -138,9 +144,28 @@ def test_sessions_attack_and_prove_like_certify() -> None:
         assert found.proof is not None
         assert verify_proof(found.proof, instance).accepted
         assert found.proof["certified"] == found.certified
-        exact = session.certify(threat, relaxation="exact")
-        assert exact.certified >= found.certified
-        assert not exact.verified
+        assert session.certify(threat, relaxation="exact").certified == found.certified
+
+
+@pytest.mark.parametrize(("search", "step"), [(attack_module._AttackSearch, "_deficits"), (Annealer, "_step")])
+def test_a_cancelled_attack_search_ends_at_its_next_step(
+    search: type, step: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both searches look at the event inside their loops; the best attack so far is replayed as usual."""
+    instance = smoothed_like(7, n=300, sides=(9, 20))
+    problem = Problem(instance, ThreatModel(attr_add=6, attr_del=19))
+    structure, cancel, usual, calls = build_structure(problem, "tight"), threading.Event(), getattr(search, step), []
+
+    def counted(self: Any, *arguments: Any) -> Any:
+        calls.append(cancel.is_set())
+        if len(calls) == 3:
+            cancel.set()
+        return usual(self, *arguments)
+
+    monkeypatch.setattr(search, step, counted)
+    found = attack_module.improved_attack(problem, structure, None, cancel=cancel)
+    assert calls == [False] * 3
+    assert inadmissible(problem, found) is None
 
 
 def test_cancelled_requests_return_at_once() -> None:
@@ -196,29 +221,30 @@ def test_a_cancelled_request_does_not_wait_for_its_program(monkeypatch: pytest.M
     go.set()
 
 
-def test_a_cancelled_sweep_keeps_sound_bounds() -> None:
+def test_a_cancelled_sweep_keeps_sound_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("certcore.sweep.sweep.REFRESH", 0.0)
     instance = smoothed_like(8, n=200)
     full = curve(instance, ThreatModel(), "attr_del", range(120))
     cancel = threading.Event()
 
-    def stop(share: float) -> None:
-        if share > 0.2:
+    def stop(growing: Counts) -> None:
+        if growing.share_done > 0.2:
             cancel.set()
 
     part = curve(instance, ThreatModel(), "attr_del", range(120), cancel=cancel, progress=stop)
     assert part.status is Status.INTERRUPTED
-    assert part.final.any()
-    assert not part.final.all()
+    assert part.done.any()
+    assert not part.done.all()
     assert (part.certified <= full.certified).all()
-    assert (part.certified[part.final] == full.certified[part.final]).all()
-    seen = list(surfaces(instance, ThreatModel(), "attr_add", range(4), "attr_del", range(4), cancel=cancel))
-    assert seen[-1].status is Status.INTERRUPTED
-    assert (seen[-1].certified == seen[-1].naive).all()
+    assert (part.certified[part.done] == full.certified[part.done]).all()
+    cells = surface(instance, ThreatModel(), "attr_add", range(4), "attr_del", range(4), cancel=cancel)
+    assert cells.status is Status.INTERRUPTED
+    assert (cells.certified == cells.naive).all()
 
 
 def test_one_session_serves_many_threads() -> None:
     instance = smoothed_like(9, n=100)
-    session = Session(instance, max_solvers=3)
+    session = Session(instance, max_bytes=100_000)
     rng = np.random.default_rng(0)
     threats = [
         ThreatModel(
@@ -248,7 +274,7 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(solver_module, "SOLVER", small)
     rng = np.random.default_rng(3)
     instance = middling(rng, ("attr_del", "adj_del"), nodes=(30, 31))
-    session = Session(instance, max_solvers=2)
+    session = Session(instance, max_bytes=1)
     for sigma in (3, None):
         for value in range(1, 26):
             threat = ThreatModel(attr_del=value, adj_del=1 + value % 3, sigma=sigma)
@@ -260,7 +286,40 @@ def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             assert len(live._bases) <= 3
     for local in range(5):
         session.certify(ThreatModel(attr_del=3, local_attr_del=local), attack=False)
-    assert len(session._solvers) <= 2
+    assert len(session._solvers) == 1, "a program that is larger than allowed stays until the next one is built"
+
+
+def test_a_session_tells_its_size_and_keeps_to_it() -> None:
+    """Programs, stored results and attacks count; the least recently used program goes first."""
+    instance = smoothed_like(3, n=120)
+    session = Session(instance)
+    sizes = [session.bytes]
+    for local in (None, 1, 2):
+        for value in (3, 5):
+            session.certify(ThreatModel(attr_add=2, attr_del=value, local_attr_del=local))
+            sizes.append(session.bytes)
+    assert sizes[0] == 0
+    assert sizes == sorted(sizes)
+    small = Session(instance, max_bytes=sizes[4])
+    for local in (None, 1, None, 2, 3):
+        small.certify(ThreatModel(attr_add=2, attr_del=3, local_attr_del=local), attack=False)
+        assert small.bytes <= sizes[4]
+    assert small.preview(ThreatModel(attr_add=2, attr_del=3, local_attr_del=3)).final
+    assert small.solves == 4, "the one without local budgets had been used before the one that went"
+
+
+def test_a_server_holds_many_sessions_within_one_limit() -> None:
+    instances = [smoothed_like(seed, n=60) for seed in range(4)]
+    sessions = Sessions(max_bytes=1)
+    first = sessions.of(instances[0])
+    assert sessions.of(instances[0]) is first
+    first.certify(ThreatModel(attr_del=3), attack=False)
+    second = sessions.of(instances[1])
+    assert second is not first
+    assert sessions.of(instances[0]) is not first, "it was larger than allowed and used least recently"
+    roomy = Sessions()
+    found = [roomy.of(instance) for instance in instances]
+    assert [roomy.of(instance) for instance in instances] == found
 
 
 def test_bad_requests_are_refused() -> None:
@@ -275,9 +334,9 @@ def test_bad_requests_are_refused() -> None:
         with pytest.raises(InputError):
             curve(session, ThreatModel(), "attr_del", values)
     with pytest.raises(InputError, match="two different"):
-        list(surfaces(session, ThreatModel(), "sigma", [1], "sigma", [1]))
+        surface(session, ThreatModel(), "sigma", [1], "sigma", [1])
     with pytest.raises(InputError):
-        list(surfaces(session, ThreatModel(), "local_attr_del", [1], "sigma", [1]))
+        surface(session, ThreatModel(), "local_attr_del", [1], "sigma", [1])
 
 
 def test_a_time_limit_is_no_error() -> None:

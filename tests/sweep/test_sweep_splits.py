@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from fractions import Fraction
+
 import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from certcore.common.statistics import average_radius
 from certcore.domain.threat import ThreatModel
-from certcore.figures import mean_lines
+from certcore.figures import CurveFigure, mean_lines
 from certcore.sweep import curve
 from certcore.sweep.parallel import over_splits
 from experiments import measure, pictures
@@ -54,3 +60,33 @@ def test_nothing_certified_has_no_average_radius_anywhere() -> None:
     assert average_radius(np.arange(3), np.zeros(3)) is None
     assert measure.radius([_result(0, [0, 0, 0], 10)]) is None
     assert pictures.mean_lines([_result(0, [0, 0, 0], 10)], "toy", 0)[0].average_radius is None
+
+
+LINE = curve(smoothed_like(1, n=60), ThreatModel(), "attr_del", range(3))
+COUNTS = st.lists(st.lists(st.integers(0, 300), min_size=3, max_size=12), min_size=1, max_size=4)
+
+
+@given(COUNTS, st.lists(st.integers(300, 2000), min_size=4, max_size=4))
+@settings(deadline=None)
+def test_no_printed_average_radius_is_above_the_exact_one(rows: list[list[int]], targets: list[int]) -> None:
+    """It is a guarantee: in legends, tables and the reproduction it is rounded down."""
+    length = max(map(len, rows)) + 1
+    counts = [[*sorted(row, reverse=True), *[0] * (length - len(row))] for row in rows]
+    mean = [sum(Fraction(row[k], of) for row, of in zip(counts, targets)) for k in range(length)]
+    if not any(mean):
+        return
+    exact = sum(k * part for k, part in enumerate(mean)) / sum(mean)
+    lines = [
+        replace(
+            LINE, axis_values=(np.arange(length),), certified=np.array(row), naive=np.array(row), targets=of,
+            done=np.ones(length, bool), bounds=np.array([Fraction(of - count) for count in row]), instance=None,
+        )
+        for row, of in zip(counts, targets)
+    ]  # fmt: skip
+    printed = [measure.radius([_result(k, row, of) for k, (row, of) in enumerate(zip(counts, targets))]).text]
+    figure = CurveFigure(lines=mean_lines(lines))
+    printed += re.findall(r"r̄ = ([\d.,]+)\)", figure.description())
+    printed += [str(over_splits(lines).to_json()["average_radius"])]
+    assert len(printed) >= 3
+    for text in printed:
+        assert 0 <= exact - Fraction(text) < Fraction(1, 100)

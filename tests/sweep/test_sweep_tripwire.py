@@ -14,22 +14,20 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certcore import Graph, GridBase, Instance, ThreatModel, __version__, certify
+from certcore import Graph, GridBase, Instance, ThreatModel, __version__, certify, report
 from certcore.cli import main
 from certcore.common.errors import InputError, SoundnessError
-from certcore.export import build_report
 from certcore.instance.instance import save_instance
 from certcore.result import assemble, tripwire
 from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.strong import StrongSearch
 from certcore.sweep import (
-    CurveTask,
     Session,
+    SweepTask,
     curve,
     defend,
     radius,
     run_many,
-    strengthen,
     surface,
 )
 from certcore.sweep.attack_curve import attacks_along
@@ -79,8 +77,8 @@ def ways(session: Session) -> dict[str, Callable[[], Any]]:
         "surface": lambda: surface(session, ThreatModel(), "attr_del", [0, 3], "attr_add", [0, 1]),
         "radius": lambda: radius(session, ThreatModel(), "attr_del", "0.9"),
         "defend": lambda: defend(session, THREE, 1),
-        "report": lambda: build_report(session.instance, THREE, session=session, quick=True),
-        "many": lambda: run_many([CurveTask(session.instance, ThreatModel(), "attr_del", (0, 3))], jobs=1),
+        "report": lambda: report.build(session.instance, THREE, session=session),
+        "many": lambda: run_many([SweepTask(session.instance, ThreatModel(), [("attr_del", (0, 3))])], jobs=1),
     }
 
 
@@ -119,17 +117,6 @@ def test_a_wrong_preview_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
         session.preview(THREE)
 
 
-def test_a_wrong_search_is_stopped_while_it_strengthens() -> None:
-    session = Session(alone())
-    line = curve(session, ThreatModel(), "attr_del", [1, 2, 3])
-    area = surface(session, ThreatModel(), "attr_del", [1, 3], "sigma", [1, 3])
-    # One that breaks less than is possible, so that there is something to strengthen.
-    tripwire.remember(session.instance, ThreatModel(attr_del=1, sigma=1), 1)
-    for better in (strengthen(session, line, time_limit=0.2), strengthen(session, area, time_limit=0.2)):
-        with wrong(), pytest.raises(SoundnessError):
-            list(better)
-
-
 def test_an_attack_refutes_what_somebody_still_has() -> None:
     session = Session(alone())
     with wrong():
@@ -146,10 +133,10 @@ def test_an_attack_refutes_what_somebody_still_has() -> None:
     assert certify(alone(), attr_del=1, sigma=1).attack_found == 1, "what nobody has is forgotten"
 
 
-def test_attacks_between_two_searches_count_as_well() -> None:
+def test_attacks_along_a_curve_count_as_well() -> None:
     list(attacks_along(alone(), ThreatModel(), "attr_del", [0, 3]))
     with wrong(), pytest.raises(SoundnessError):
-        certify(alone(), attr_del=2, attack=False)
+        certify(alone(), attr_del=3, attack=False)
 
 
 def test_an_attack_of_a_larger_or_another_attacker_refutes_nothing() -> None:
@@ -160,7 +147,6 @@ def test_an_attack_of_a_larger_or_another_attacker_refutes_nothing() -> None:
         {"attr_del": 3, "sigma": 2},
         {"attr_del": 9, "protected": [0]},
         {"attr_del": 3, "local_attr_del": 0},
-        {"attr_del": 3, "node_costs": [1, 1, 1, 2]},
         {"attr_del": 3, "targets": [0, 1, 2]},
     ]
     with wrong():
@@ -172,14 +158,13 @@ def test_an_attack_of_a_larger_or_another_attacker_refutes_nothing() -> None:
             certify(instance, attr_del=3, attack=False)
 
 
-def test_what_the_integer_program_claims_falls_back_to_what_is_proven(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its bound is the solver's claim: an attack that is known from elsewhere makes it worth nothing, and no more."""
+def test_an_attack_found_elsewhere_takes_the_claim_of_an_integer_program_back(monkeypatch: pytest.MonkeyPatch) -> None:
     graph = Graph.from_edges(3, np.array([[0, 1], [1, 2]]), np.ones((3, 3), np.int8), n_attrs=3)
     instance = Instance(graph, GridBase(np.tile([True, True, False], (3, 1)), ("attr_del",)), layers=1)
     tight = certify(instance, attr_del=2)
     monkeypatch.setattr("certcore.result.assemble.math.floor", lambda value: 0)
     found = Session(instance).certify(ThreatModel(attr_del=2), relaxation="exact", attack=False)
-    assert (found.status, found.certified) == ("failed", tight.verified_certified)
+    assert (found.integer_claim, found.certified) == (None, tight.certified)
 
 
 def test_the_terminal_tells_what_to_send_and_ends_with_a_code_of_its_own(
@@ -199,7 +184,7 @@ def test_the_terminal_tells_what_to_send_and_ends_with_a_code_of_its_own(
 
 def test_it_is_no_mistake_of_the_input() -> None:
     assert not issubclass(SoundnessError, InputError)
-    long = ThreatModel(attr_del=1, node_costs=[1, 2] * 50, protected=range(60), local_attr_del=2)
+    long = ThreatModel(attr_del=1, protected=range(60), local_attr_del=[1, 2] * 50)
     said = str(tripwire.contradiction(alone(), long, 4, 4, tripwire.KnownAttack(long, 1)))
     assert len(said) < 900
     assert "\n" not in said

@@ -25,7 +25,6 @@ from certcore.models.called import Called
 from certcore.votes.batched import TorchVoter
 from certcore.votes.function import FunctionVoter
 from certcore.votes.fused import FusedVoter, voter_digest
-from certcore.votes.identity import identity
 from certcore.votes.module import ModuleVoter
 from certcore.votes.run import _count, collect_votes
 from certcore.votes.voters import make_voter
@@ -64,12 +63,13 @@ class Always(nn.Module):
         self.bias = nn.Parameter(torch.eye(3)[label] * 9)
         self.register_buffer("kept", torch.zeros(2))
         self.register_buffer("other", torch.zeros(2), persistent=False)
-        self.setting, self.sizes, self.table, self.numbers = 0.5, [1, 2], torch.zeros(2), np.zeros(2)
+        self.setting, self.sizes, self.table, self.numbers = 0.5, [1, 2], torch.zeros(2), np.zeros(2, np.float32)
         self.inner = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2), nn.Dropout())
         self.activation = torch.relu
 
     def forward(self, x, edge_index):
-        return self.activation(self.bias.repeat(len(x), 1)) * self.scale()
+        beside = self.table.sum() + self.numbers.sum() * torch.arange(3)
+        return self.activation(self.bias.repeat(len(x), 1)) * self.setting * self.scale() + beside
 
     def scale(self):
         return 1.0 if SLOPE < 9 else 2.0
@@ -115,49 +115,64 @@ CHANGES = [
 ]  # fmt: skip
 
 
+def votes_of(mine, **options):
+    return collect_votes(mine, selection=3, estimation=9, **({"jobs": 1} | options)).estimation
+
+
+def refused_or_the_same(make, change, path) -> bool:
+    """Whether votes stored before a change are refused afterwards; if not, they are those of the changed model."""
+    votes_of(make(), checkpoint=path)
+    change()
+    try:
+        found = votes_of(make(), checkpoint=path)
+    except InputError as why:
+        assert "another model" in str(why)  # noqa: PT017
+        return True
+    assert np.array_equal(found, votes_of(make()))
+    return False
+
+
 @pytest.mark.parametrize("name", CHANGES)
 @pytest.mark.parametrize("kind", [Always, Child])
-def test_changes_of_a_module_are_seen(name, kind):
+def test_changes_of_a_module_are_seen(name, kind, tmp_path):
     torch.manual_seed(0)
     module = kind(1).eval()
-    before = identity(Called(module))
-    assert identity(Called(module)) == before
-    _change(module, name)
-    assert identity(Called(module)) != before
+    assert on_graph(module).digest == on_graph(module).digest
+    refused = refused_or_the_same(
+        lambda: ModuleVoter(GRAPH, NOISE, 0, Called(module), 3), lambda: _change(module, name), tmp_path / "votes.npz"
+    )
+    assert refused or name in ("list", "new attribute", "setting of a part"), "these change no score"
 
 
-def test_changes_of_classes_and_globals_are_seen(monkeypatch):
+def test_changes_of_classes_and_globals_are_seen(monkeypatch, tmp_path):
     torch.manual_seed(0)
     modules = [kind(1).eval() for kind in (Always, Child)]
     modules[1].load_state_dict(modules[0].state_dict())
-    before = [identity(module) for module in modules]
+    before = [on_graph(module).digest for module in modules]
     assert before[0] != before[1], "a subclass is another model"
+    changes = {
+        "the class, also as a parent": (Always, "scale", lambda self: -1.0),
+        "a constant beside the class": (sys.modules[__name__], "SLOPE", 10),
+    }
+    for what, change in changes.items():
+        with monkeypatch.context() as patch:
+            patch.setattr(*change)
+            assert all(on_graph(module).digest != was for module, was in zip(modules, before)), what
     with monkeypatch.context() as patch:
-        patch.setattr(Always, "scale", lambda self: -1.0)
-        assert all(identity(module) != was for module, was in zip(modules, before)), "the class, also as a parent"
-    with monkeypatch.context() as patch:
-        patch.setattr(sys.modules[__name__], "SLOPE", 10)
-        assert all(identity(module) != was for module, was in zip(modules, before)), "a constant beside the class"
-    with monkeypatch.context() as patch:
-        patch.setattr(nn.Linear, "forward", lambda self, x: x)
-        assert all(_told(module) != was for module, was in zip(modules, before)), "a class of a library"
-    assert [identity(module) for module in modules] == before
+        make = functools.partial(on_graph, modules[0])
+        refused_or_the_same(
+            make, lambda: patch.setattr(nn.Linear, "forward", lambda self, x: x), tmp_path / "library.npz"
+        )
+    assert [on_graph(module).digest for module in modules] == before
 
 
 def test_a_tensor_beside_the_class_counts_by_its_numbers():
     module = ReadsGlobal(1)
-    before = identity(module)
+    before = on_graph(module).digest
     TABLE.add_(1)
-    assert identity(module) != before
+    assert on_graph(module).digest != before
     TABLE.zero_()
-    assert identity(module) == before
-
-
-def _told(module) -> str:
-    try:
-        return identity(module)
-    except InputError:
-        return "refused"
+    assert on_graph(module).digest == before
 
 
 class ReadsGlobal(Always):
@@ -167,12 +182,14 @@ class ReadsGlobal(Always):
 
 class CallsFunction(Always):
     def scale(self):
-        return closure(1)
+        return float(closure(1)(np.zeros((1, 1)), None)[0])
 
 
 class ReadsFile(Always):
+    path = ""
+
     def scale(self):
-        return torch.load("scale.pt")
+        return float(torch.load(self.path))
 
 
 class Imports(Always):
@@ -180,6 +197,19 @@ class Imports(Always):
         import random
 
         return random.random()
+
+
+def test_code_that_reads_elsewhere_is_judged_by_what_it_says(tmp_path):
+    torch.save(torch.tensor(1.0), tmp_path / "scale.pt")
+    reads = ReadsFile(1)
+    reads.path = str(tmp_path / "scale.pt")
+    assert refused_or_the_same(
+        lambda: on_graph(reads), lambda: torch.save(torch.tensor(-1.0), tmp_path / "scale.pt"), tmp_path / "1.npz"
+    )
+    calls = CallsFunction(1)
+    assert not refused_or_the_same(lambda: on_graph(calls), lambda: None, tmp_path / "2.npz")
+    with pytest.raises(InputError, match="changed while"):
+        votes_of(on_graph(Imports(1)), checkpoint=tmp_path / "3.npz")
 
 
 def _nested():
@@ -211,13 +241,12 @@ def _parametrized():
     return module
 
 
-UNCERTAIN = {
-    "function": lambda: closure(1),
-    "partial": lambda: functools.partial(constant, label=1),
+#: What cannot be seen without calling it: it is judged by its scores.
+HIDDEN = {
     "hook": _hooked,
     "hook of a part": lambda: _hooked(lambda module: module.inner[0]),
     "function as an attribute": lambda: _with(activation=lambda scores: scores),
-    "replaced forward": lambda: _with(forward=lambda x, edge_index: x),
+    "replaced forward": lambda: _with(forward=lambda x, edge_index: x[:, :3]),
     "module in a list": lambda: _with(parts=[nn.Linear(2, 2)]),
     "object": lambda: _with(note=object()),
     "closure": _nested,
@@ -225,26 +254,33 @@ UNCERTAIN = {
 }
 
 
-@pytest.mark.parametrize("case", UNCERTAIN)
-def test_what_is_not_certain_is_refused_where_it_matters(case, tmp_path):
-    mine = on_graph(UNCERTAIN[case]())
-    for options in ({"checkpoint": tmp_path / "votes.npz"}, {"jobs": 2}):
+@pytest.mark.parametrize("case", HIDDEN)
+def test_what_cannot_be_seen_is_judged_by_its_scores(case, tmp_path):
+    torch.manual_seed(0)
+    module = HIDDEN[case]()
+    path = tmp_path / "votes.npz"
+    assert not refused_or_the_same(lambda: on_graph(module), lambda: None, path)
+    handle = module.register_forward_hook(lambda module, given, answer: answer.roll(1, 1))
+    assert refused_or_the_same(lambda: on_graph(module), lambda: None, tmp_path / "other.npz") is False
+    with pytest.raises(InputError, match="another model"):
+        votes_of(on_graph(module), checkpoint=path)
+    handle.remove()
+
+
+@pytest.mark.parametrize("function", [closure(1), functools.partial(constant, label=1)])
+def test_functions_need_a_key_where_it_matters(function, tmp_path):
+    for options in ({"checkpoint": tmp_path / "votes.npz"}, {"scheduler": "tcp://nowhere:1"}):
         with pytest.raises(InputError, match="key="):
-            collect_votes(mine, selection=1, estimation=2, **({"jobs": 1} | options))
+            votes_of(on_graph(function), **options)
     assert not (tmp_path / "votes.npz").exists()
 
 
-@pytest.mark.parametrize("kind", [CallsFunction, ReadsFile, Imports])
-def test_code_that_reads_elsewhere_is_refused(kind):
-    with pytest.raises(InputError, match="key="):
-        identity(kind(1))
-
-
 def test_a_wrapper_needs_a_key():
-    called = Called(Always(1), lambda model, x, edge_index: model(x, edge_index))
-    with pytest.raises(InputError, match="'wrapper'"):
-        identity(called)
-    assert identity(called, "mine") != identity(called, "other")
+    called = Called(Always(1), lambda model, x, edge_index: model(x, edge_index)).eval()
+    mine = ModuleVoter(GRAPH, NOISE, 0, called, 3)
+    with pytest.raises(InputError, match="key="):
+        assert mine.digest
+    assert replace(mine, key="mine").digest != replace(mine, key="other").digest
 
 
 def test_using_a_network_does_not_change_it():
@@ -258,10 +294,32 @@ def test_using_a_network_does_not_change_it():
         def message(self, x_j):
             return x_j
 
-    for model in (geometric.GCN(3, 4, 2, 2).eval(), geometric.GAT(3, 4, 2, 2).eval(), Own().eval()):
-        before = identity(model)
-        model(torch.zeros(2, 3), torch.tensor([[0, 1], [1, 0]]))
-        assert identity(model) == before
+    for model in (geometric.GCN(30, 4, 2, 30), geometric.GAT(30, 4, 2, 30), Own()):
+        mine = ModuleVoter(GRAPH, NOISE, 0, Called(model).eval(), 30)
+        before = mine.digest
+        model(torch.zeros(2, 30), torch.tensor([[0, 1], [1, 0]]))
+        assert mine.digest == before
+
+
+def test_scores_of_all_64_samples_count(tmp_path):
+    """A model that differs for the last of them only."""
+
+    class Picky(Always):
+        rare = -1.0
+
+        def forward(self, x, edge_index):
+            here = float(x.sum()) == self.rare
+            return super().forward(x, edge_index) + 9 * here * torch.eye(3)[2]
+
+    module = Picky(1).eval()
+    mine = on_graph(module)
+    sums = [float(mine._inputs(0, number, 1).sum()) for number in range(200)]
+    last, later = (next(i for i in at if sums.count(sums[i]) == 1) for at in (range(63, 0, -1), range(64, 200)))
+    for number, seen in ((last, True), (later, False)):
+        before = mine.digest
+        module.rare = sums[number]
+        assert (mine.digest != before) is seen
+        module.rare = -1.0
 
 
 def test_a_checkpoint_belongs_to_one_module(tmp_path):
@@ -286,7 +344,7 @@ def test_keys(tmp_path):
         winner(voter(constant, ""), checkpoint=path)
     assert winner(voter(constant), checkpoint=path) == 0
     assert winner(voter(constant), checkpoint=path) == 0
-    for other in (voter(constant, "other"), voter(closure(0)), voter(functools.partial(constant, label=1))):
+    for other in (voter(constant, "other"), voter(functools.partial(constant, label=1))):
         with pytest.raises(InputError, match="another model"):
             winner(other, checkpoint=path)
     hooked = on_graph(_hooked(), key="mine")
@@ -396,7 +454,7 @@ def test_two_models_on_one_worker(library):
     """Processes and Dask alike keep what they were sent; it answers for itself only."""
     distributed = pytest.importorskip("distributed")
     partials = [voter(functools.partial(library.constant, label=label)) for label in range(3)]
-    plain = voter(library.labels)
+    plain = voter(library.labels, "plain")  # under one key, a worker takes models with equal answers for one
     tasks = [(mine, mine.digest, 16, 0, 2) for mine in partials]
     with open_executor(jobs=2) as (executor, workers):
         for task, votes in run_tasks(executor, workers, _count, tasks * 2):
@@ -407,7 +465,7 @@ def test_two_models_on_one_worker(library):
             list(run_tasks(executor, workers, _count, [(plain, plain.digest, 16, 0, 2)]))
     library.weights[0] = 0
     with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=1, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
     ) as cluster:
         address = cluster.scheduler_address
         for label in (0, 1, 2):

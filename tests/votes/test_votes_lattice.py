@@ -16,10 +16,10 @@ from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges
-from certcore.pipeline.moved import Moved, network_under
 from certcore.votes.first_map import FINE, first_map
 from certcore.votes.function import FunctionVoter
 from certcore.votes.lattice import LatticeTable, draw_steps, lattice_table, on_lattice, thresholds
+from certcore.votes.moved import Moved, network_under
 from certcore.votes.purposes import ESTIMATION, SELECTION
 from certcore.votes.sampler import Sampler
 from certcore.votes.streams import mix, open_stream

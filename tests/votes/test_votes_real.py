@@ -191,4 +191,4 @@ def test_the_field_of_a_network_on_numbers_is_checked():
     assert cc.check_field(model, data, keep_values=True)
     found = cc.check_field(model, data, layers=1, keep_values=True)
     assert not found
-    assert "changing attribute" in str(found) or "edge" in str(found)
+    assert "attributes changed outside the field" in str(found)

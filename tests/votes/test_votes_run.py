@@ -193,7 +193,7 @@ def test_resume_after_kill(tmp_path, jobs, monkeypatch):
 def test_dask_with_a_worker_killed_on_the_way(voter, expected):
     distributed = pytest.importorskip("distributed")
     with distributed.LocalCluster(
-        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs=50
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0", silence_logs=50
     ) as cluster:
         killed = False
         with open_executor(scheduler=cluster.scheduler_address) as (executor, workers):

@@ -1,0 +1,251 @@
+"""Short forms of the same claims, for large type on a screen; no short form claims more than the long one.
+
+A certified count begins with “at least”. *Proven* is used for verified counts only, *found* for attacks only. Counts
+and shares are passed as text: the dashboard inserts the numbers of every budget that a slider passes into the same
+words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from certcore.common.exact import confidence_text
+from certcore.common.rounding import percent_up, share_down
+from certcore.domain.perturbations import LABELS, TYPES
+from certcore.domain.threat import ThreatModel
+from certcore.instance.instance import Instance
+from certcore.messages.attacker import attacks_nothing, ballots_of, short_threat
+from certcore.messages.guarantee import changes_sums, for_means_only, said_convex, uncovered
+from certcore.messages.text import Text, count, listing, message, name, text
+from certcore.result.certificate import Certificate
+from certcore.result.partition import Partition
+
+#: Labels of the parts of the bar, from left to right.
+PARTS = {
+    "each": "naive",
+    "together": "more collectively",
+    "open": "open",
+    "lost": "lose their certificate",
+    "none": "never had one",
+    "wrong": "wrong already",
+    "changed": "changed by another attack found",
+}
+#: Against ballots both counts are of one attack.
+PARTS_OF_BALLOTS = PARTS | {"changed": "of these changed in fact"}
+
+# --- the headline -----------------------------------------------------------------------------------------------------
+
+
+def short_head(
+    threat: ThreatModel,
+    proven: int,
+    targets: int,
+    asked: int | None = None,
+    changed: int | None = None,
+    instance: Instance | None = None,
+) -> Text:
+    """The headline: how many labels stay. `asked`: number of all labels, if the targets are the right ones among them.
+
+    With `changed` (labels that an attack on the model changes; None: not tried) it gives both bounds of the worst case.
+    With the `instance`, an attacker who can change nothing of its graph is recognised.
+    """
+    whole = targets if asked is None else asked
+    if not whole:
+        return text("No label is counted, so nothing is proven")
+    numbers = (count(proven), count(whole), share_down(proven, whole))
+    if attacks_nothing(threat, instance):
+        return clean(*numbers) if asked is None else clean_right(*numbers)
+    if not proven and not changed:
+        return nothing(short_threat(threat))
+    if changed is not None:
+        most = targets - changed
+        shares = () if asked is None else (share_down(proven, whole), percent_up(Fraction(most, whole)))
+        return worst(count(proven), count(most), count(whole), *shares)
+    return stays(*numbers) if asked is None else accuracy(*numbers)
+
+
+def stays(proven: str, targets: str, share: str) -> Text:
+    return text(f"At least **{proven}** of {targets} labels stay · {share}")
+
+
+def accuracy(proven: str, asked: str, share: str) -> Text:
+    """Where only right labels count: a share of all labels asked about."""
+    return text(f"At least **{share}** accuracy: {proven} of {asked} are right and stay")
+
+
+def clean(proven: str, targets: str, share: str) -> Text:
+    return text(f"**{proven}** of {targets} labels have a certificate · {share}")
+
+
+def clean_right(proven: str, asked: str, share: str) -> Text:
+    return text(f"**{share}** accuracy: {proven} of {asked} are right and have a certificate")
+
+
+def worst(proven: str, most: str, whole: str, low: str = "", high: str = "") -> Text:
+    """Where an attack on the model was tried: the most that stay is what it leaves unchanged."""
+    open_ends = "" if proven == most else f" to {most}"
+    if low:
+        shares = low if proven == most else f"{low} to {high}"
+        return text(f"Worst case: **{shares}** accuracy: {proven}{open_ends} of {whole}")
+    return text(f"Worst case: **{proven}{open_ends}** of {whole} labels stay")
+
+
+def nothing(attacker: str) -> Text:
+    return text(f"Nothing is proven at {attacker}")
+
+
+def so_far(proven: str, targets: str) -> Text:
+    """While a solve goes on, and this much is proven already."""
+    return text(f"At least **{proven}** of {targets} labels stay so far")
+
+
+def waiting(targets: str) -> Text:
+    return text(f"**…** of {targets} labels stay")
+
+
+# --- the line below it ------------------------------------------------------------------------------------------------
+
+
+def short_sub(instance: Instance, threat: ThreatModel, proven: int, tried: bool = False) -> Text:
+    """The line below the headline: proven against which attacker, at which confidence.
+
+    `tried`: the headline gives two bounds of the worst case, of which only the lower one is proven.
+    """
+    if attacks_nothing(threat, instance):
+        return no_attack()
+    attacker, sure = short_threat(threat, directed=instance.graph.directed), short_sure(instance)
+    if not proven:
+        return may_stay()
+    return lower_proven(attacker, sure) if tried else proven_against(attacker, sure)
+
+
+def short_sure(instance: Instance) -> str:
+    """The confidence in the fewest words."""
+    facts = instance.base.facts
+    if "alpha" in facts:
+        return f"{confidence_text(str(facts['alpha']), 100)} % confidence"
+    if ballots_of(instance) is not None:
+        return "no sampling, provided that ballots read no other node"
+    return "as far as the base certificate holds" + (" (convex, deterministic)" if said_convex(instance) else "")
+
+
+def proven_against(attacker: str, sure: str) -> Text:
+    return text(f"**Proven**, whatever an attacker does with {attacker} · {sure}")
+
+
+def lower_proven(attacker: str, sure: str) -> Text:
+    """Below both bounds of the worst case."""
+    return text(f"**Lower number proven** ({sure}), whatever an attacker does with {attacker}")
+
+
+def proven_already(attacker: str, sure: str) -> Text:
+    return text(f"**Proven** already for {attacker}, and rising · {sure}")
+
+
+def no_attack() -> Text:
+    return text("Nothing is attacked at these budgets, so nothing is promised against anybody.")
+
+
+def may_stay() -> Text:
+    return text("Labels may still stay.")
+
+
+def solving() -> Text:
+    return text("Solving the first certificate.")
+
+
+# --- the bar ----------------------------------------------------------------------------------------------------------
+
+
+def short_open(result: Certificate, parts: Partition) -> Text:
+    """The open part of the bar: between the proven count and the best attack found."""
+    lost = parts.lost + parts.changed
+    most = parts.open + lost
+    if result.attack is None:
+        return text(f"No attack takes more than {count(most)}. None was looked for yet.")
+    if not parts.open:
+        return settled()
+    return text(f"An attack found takes {count(lost)}. No attack takes more than {count(most)}.")
+
+
+def settled() -> Text:
+    return text("Settled: the attack found takes all the rest.")
+
+
+def not_tried() -> Text:
+    return text("changed: not tried")
+
+
+def searched(more: str, most: str) -> Text:
+    return text(f"{more} more than before. At most {most} more can be proven from these certificates.")
+
+
+# --- maps, groups of nodes, and several instances ---------------------------------------------------------------------
+
+
+def cell(share: str, budgets: str) -> Text:
+    return text(f"at least {share} up to {budgets}")
+
+
+def growing(solved: str, cells: str) -> Text:
+    """Beside a map that is being computed."""
+    return text(
+        f"all {cells} cells solved" if solved == cells else f"{solved} of {cells} solved; the rest proven, rising"
+    )
+
+
+def some_stay(certified: str, alike: str) -> Text:
+    """Over a group of nodes that look alike."""
+    return text(f"at least {certified} of these {alike} stay")
+
+
+def short_most(proven: Mapping[str, tuple[int, int]], budget: str, *, below: bool = False) -> Text:
+    """The instance with the most proven labels: its name, verified count and number of labels.
+
+    `below`: the same was said of another budget right above.
+    """
+    shares = {one: Fraction(certified, max(of, 1)) for one, (certified, of) in proven.items()}
+    best = [one for one, share in shares.items() if share == max(shares.values())]
+    if not shares[best[0]]:
+        return text(f"Nothing is proven for any of them at {budget}")
+    share, names = share_down(*proven[best[0]]), name(listing(best))
+    if below:
+        return message(f"At {budget}: ", names, f", {share}")
+    return message("Most" if len(best) == 1 else "As much", " is proven for ", names, f": {share} at {budget}")
+
+
+# --- remarks ----------------------------------------------------------------------------------------------------------
+
+
+def short_remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
+    """The required remarks, each as one short sentence; the long forms are in the panel."""
+    found = []
+    if uncovered(instance, threat):
+        found.append("A budget is set that this file does not cover: its flips count against every label in reach.")
+    if for_means_only(instance, threat):
+        found.append("Sound for mean and attention aggregation only.")
+    if changes_sums(instance, threat):
+        found.append(
+            "Changes before training are not covered."
+            if instance.base.facts["weights_read_edges"]
+            else "Edges and new nodes: before training too. Attributes: after it only."
+        )
+    return [text(one) for one in found]
+
+
+def right_only() -> Text:
+    return text("Accuracy is shown, right labels only; More has the switch.")
+
+
+def short_uncovered(instance: Instance, missing: Sequence[str]) -> tuple[Text, Text]:
+    """The text shown instead of sliders for types that the base certificate does not cover, with the reason."""
+    kinds = {"attr": "Attributes", "adj": "Edges"}
+    whole = [kind for kind in kinds if all(t in missing for t in TYPES if t.startswith(kind))]
+    names = [kinds[kind] for kind in whole]
+    names += [LABELS[t].capitalize() for t in missing if t.split("_")[0] not in whole]
+    covered = listing([LABELS[t] for t in TYPES if t in instance.base.axes])
+    why = (
+        f"This file proves something about {covered} only. Any other flip would count against every label in its reach."
+    )
+    return text(f"{names[0] if len(names) == 1 else 'Other types'}: not covered."), text(why)

@@ -4,172 +4,472 @@
 // Sound while dragging: the number is that of this very budget or of the next larger solved one, the attack that of the
 // last smaller one. What is known of neither is faded, and says whose it is.
 
-const STATES_OF = { each: [ALONE], together: [UNDECIDED], open: [], lost: [LOST, PARTLY], changed: [], none: [BEFORE], wrong: [NOT_A_TARGET] };
+const STATES_OF = {
+  each: [ALONE],
+  together: [UNDECIDED],
+  open: [],
+  lost: [LOST, PARTLY],
+  changed: [],
+  none: [BEFORE],
+  wrong: [NOT_A_TARGET],
+};
 // No number at all is no limit: more than any number.
 const within = (one, other) => other === null || (one !== null && one <= other);
 
 class Bench {
   constructor(root) {
-    this.root = root; this.values = {}; this.lit = null; this.ghost = null; this.made = new WeakMap();
-    this.stage = new Stage(root, this); this.answer = new Answer(this); this.player = new Player(this);
-    this.curve = new CurveChart(this); this.contour = new ContourChart(this);
-    this.cards = root.querySelector(".cards"); this.tools = root.querySelector(".tools"); this.live = root.querySelector(".live");
+    this.root = root;
+    this.values = {};
+    this.lit = null;
+    this.ghost = null;
+    this.made = new WeakMap();
+    this.stage = new Stage(root, this);
+    this.answer = new Answer(this);
+    this.player = new Player(this);
+    this.curve = new CurveChart(this);
+    this.contour = new ContourChart(this);
+    this.cards = root.querySelector(".cards");
+    this.tools = root.querySelector(".tools");
+    this.live = root.querySelector(".live");
     this.hear = (what) => {
       if (what.kind === "kept") this.fetch();
-      else if (what.kind === "move" && what.from !== this && this.data && what.name in this.values) { this.values[what.name] = what.value; this.dragged = what.done ? 0 : performance.now(); if (what.done) this.wait(); this.render(); }
+      else if (
+        what.kind === "move" &&
+        what.from !== this &&
+        this.data &&
+        what.name in this.values
+      ) {
+        this.values[what.name] = what.value;
+        this.dragged = what.done ? 0 : performance.now();
+        if (what.done) this.wait();
+        this.render();
+      }
     };
     shelf().hearing.add(this.hear);
-    this.arrived = (version) => { if (this.data?.version === version) { this.stage.update(this.data); this.fetch(); } };
+    this.arrived = (version) => {
+      if (this.data?.version === version) {
+        this.stage.update(this.data);
+        this.fetch();
+      }
+    };
     shelf().waiting.add(this.arrived);
-    this.observer = new ResizeObserver(() => { this.root.style.setProperty("--tools", `${this.tools.offsetHeight}px`); this.root.style.setProperty("--answer-more", `${Math.max(0, this.answer.root.offsetHeight - 98)}px`); this.stage.resize(); this.render(); });
-    for (const one of [this.answer.root, this.stage.stage, this.cards, this.curve.canvas, this.contour.canvas]) this.observer.observe(one);
+    this.observer = new ResizeObserver(() => {
+      this.root.style.setProperty("--tools", `${this.tools.offsetHeight}px`);
+      this.root.style.setProperty(
+        "--answer-more",
+        `${Math.max(0, this.answer.root.offsetHeight - 98)}px`,
+      );
+      this.stage.resize();
+      this.render();
+    });
+    for (const one of [
+      this.answer.root,
+      this.stage.stage,
+      this.cards,
+      this.curve.canvas,
+      this.contour.canvas,
+    ])
+      this.observer.observe(one);
     // A change of theme changes inherited colours without any event of ours.
-    this.timer = setInterval(() => { if (this.data && this.theme()) { this.stage.beside(); this.stage.paint(); this.render(); } }, 700);
+    this.timer = setInterval(() => {
+      if (this.data && this.theme()) {
+        this.stage.beside();
+        this.stage.paint();
+        this.render();
+      }
+    }, 700);
     this.listen();
-    shelf().bench = () => this.read(); shelf().benchView = this; shelf().map = () => this.stage.read(); shelf().mapView = this.stage;
+    shelf().bench = () => this.read();
+    shelf().benchView = this;
+    shelf().map = () => this.stage.read();
+    shelf().mapView = this.stage;
   }
 
   theme() {
-    const style = getComputedStyle(this.root.getRootNode().host ?? document.body), text = style.getPropertyValue("--st-text-color") || style.color, font = style.getPropertyValue("--st-font") || style.fontFamily;
-    const probe = element("canvas").getContext("2d"); probe.fillStyle = text.trim();
+    const style = getComputedStyle(this.root.getRootNode().host ?? document.body),
+      text = style.getPropertyValue("--st-text-color") || style.color,
+      font = style.getPropertyValue("--st-font") || style.fontFamily;
+    const probe = element("canvas").getContext("2d");
+    probe.fillStyle = text.trim();
     const dark = parseInt(String(probe.fillStyle).slice(1, 3), 16) > 128;
     if (this.tones && dark === this.dark) return false;
-    this.dark = dark; this.root.classList.toggle("dark", dark);
-    const own = getComputedStyle(this.root), names = ["paper", "surface", "line", "ink", "ink2", "ink3", "proven", "each", "together", "lost", "lost-text", "none", "changed", "area-proven", "area-lost", "uncounted"];
-    this.tones = Object.fromEntries(names.map((name) => [name, own.getPropertyValue(`--${name}`).trim()]));
+    this.dark = dark;
+    this.root.classList.toggle("dark", dark);
+    const own = getComputedStyle(this.root),
+      names = [
+        "paper",
+        "surface",
+        "line",
+        "ink",
+        "ink2",
+        "ink3",
+        "proven",
+        "each",
+        "together",
+        "lost",
+        "lost-text",
+        "none",
+        "changed",
+        "area-proven",
+        "area-lost",
+        "uncounted",
+      ];
+    this.tones = Object.fromEntries(
+      names.map((name) => [name, own.getPropertyValue(`--${name}`).trim()]),
+    );
     this.stage.recolour(this.tones, dark, font.trim() || "sans-serif");
     return true;
   }
   ramp(share) {
-    const steps = this.data.ramp[this.dark ? "dark" : "light"], at = Math.max(0, Math.min(0.9999, share)) * (steps.length - 1), i = Math.floor(at);
-    const part = (k) => Math.round(parseInt(steps[i].slice(k, k + 2), 16) * (1 - at + i) + parseInt(steps[i + 1].slice(k, k + 2), 16) * (at - i));
+    const steps = this.data.ramp[this.dark ? "dark" : "light"],
+      at = Math.max(0, Math.min(0.9999, share)) * (steps.length - 1),
+      i = Math.floor(at);
+    const part = (k) =>
+      Math.round(
+        parseInt(steps[i].slice(k, k + 2), 16) * (1 - at + i) +
+          parseInt(steps[i + 1].slice(k, k + 2), 16) * (at - i),
+      );
     return `rgb(${part(1)},${part(3)},${part(5)})`;
   }
 
   // A message and what it names (attack, curve, map) come one after the other, in any order: it is shown when all of it is
   // there, so that number, bar, dot and cross always belong to one message. What does not come is left out after a while.
-  update(data, send) { this.next = data; this.send = send; clearTimeout(this.patience); this.patience = setTimeout(() => this.fetch(true), 1500); this.fetch(); }
+  update(data, send) {
+    this.next = data;
+    this.send = send;
+    clearTimeout(this.patience);
+    this.patience = setTimeout(() => this.fetch(true), 1500);
+    this.fetch();
+  }
   fetch(late = false) {
-    const { next } = this, here = ([name, key]) => shelf().kept.get(name)?.key === key;
+    const { next } = this,
+      here = ([name, key]) => shelf().kept.get(name)?.key === key;
     if (next && (late || Object.entries(next.shelves).every(here))) this.adopt(next);
     if (!this.data && next) this.adopt({ ...next, shelves: {} }, true); // the graph is there before anything is known
     const { data } = this;
     if (!data) return;
-    for (const [name, place] of [["curve", "line"], ["map", "area"], ["attack", "present"]]) { const found = shelf().kept.get(name), key = data.shelves[name]; if (!key) this[place] = null; else if (found?.key === key) this[place] = found; else if (this[place]?.key !== key) this[place] = null; }
-    this.frames = [...shelf().kept].filter(([name, found]) => name.startsWith("frames") && found.version === data.version && found.family === data.family).flatMap(([, found]) => found.frames).sort((a, b) => a.value - b.value);
+    for (const [name, place] of [
+      ["curve", "line"],
+      ["map", "area"],
+      ["attack", "present"],
+    ]) {
+      const found = shelf().kept.get(name),
+        key = data.shelves[name];
+      if (!key) this[place] = null;
+      else if (found?.key === key) this[place] = found;
+      else if (this[place]?.key !== key) this[place] = null;
+    }
+    this.frames = [...shelf().kept]
+      .filter(
+        ([name, found]) =>
+          name.startsWith("frames") &&
+          found.version === data.version &&
+          found.family === data.family,
+      )
+      .flatMap(([, found]) => found.frames)
+      .sort((a, b) => a.value - b.value);
     this.render();
   }
   adopt(data, waits = false) {
-    this.data = data; this.theme();
-    if (!waits) { this.next = null; clearTimeout(this.patience); }
+    this.data = data;
+    this.theme();
+    if (!waits) {
+      this.next = null;
+      clearTimeout(this.patience);
+    }
     const asked = this.asked && performance.now() - this.asked.since < 15000 ? this.asked : null;
-    if (!asked || this.same(asked.values, data.at)) { this.asked = null; if (!this.holding()) this.values = { ...data.at }; }
-    for (const name of Object.keys(data.at)) if (!(name in this.values)) this.values[name] = data.at[name];
+    if (!asked || this.same(asked.values, data.at)) {
+      this.asked = null;
+      if (!this.holding()) this.values = { ...data.at };
+    }
+    for (const name of Object.keys(data.at))
+      if (!(name in this.values)) this.values[name] = data.at[name];
     this.root.classList.toggle("alone", !this.send);
     this.stage.update(data);
     this.root.style.setProperty("--tools", `${this.tools.offsetHeight}px`);
     this.answer.note(data.notes);
     this.root.querySelector(".whose-attack").hidden = !data.adversary;
-    for (const button of this.root.querySelectorAll("[data-adversary]")) button.setAttribute("aria-pressed", String((data.adversary === "model") === (button.dataset.adversary === "model")));
-    if (data.said !== this.said) { this.said = data.said; if (data.fresh) this.live.textContent = data.said; }
+    for (const button of this.root.querySelectorAll("[data-adversary]"))
+      button.setAttribute(
+        "aria-pressed",
+        String((data.adversary === "model") === (button.dataset.adversary === "model")),
+      );
+    if (data.said !== this.said) {
+      this.said = data.said;
+      if (data.fresh) this.live.textContent = data.said;
+    }
   }
-  holding() { return (this.dragged && performance.now() - this.dragged < 8000) || this.curve.down || this.contour.down || this.player.timer || this.later; }
-  same(one, other) { return Object.keys(other).every((name) => one[name] === other[name]); }
-  get moved() { return !this.same(this.values, this.data.at); }
+  holding() {
+    return (
+      (this.dragged && performance.now() - this.dragged < 8000) ||
+      this.curve.down ||
+      this.contour.down ||
+      this.player.timer ||
+      this.later
+    );
+  }
+  same(one, other) {
+    return Object.keys(other).every((name) => one[name] === other[name]);
+  }
+  get moved() {
+    return !this.same(this.values, this.data.at);
+  }
 
   // --- what is known at which budgets ---
   known(values) {
-    const { data, line, area } = this, off = Object.keys(data.at).filter((name) => values[name] !== data.at[name]);
-    if (!off.length) return data.parts && !data.partsOf ? { parts: data.parts, proven: data.parts.each + data.parts.together, asked: data.asked } : null;
+    const { data, line, area } = this,
+      off = Object.keys(data.at).filter((name) => values[name] !== data.at[name]);
+    if (!off.length)
+      return data.parts && !data.partsOf
+        ? { parts: data.parts, proven: data.parts.each + data.parts.together, asked: data.asked }
+        : null;
     const found = this.taken(values);
     if (line && !data.stale.curve && off.every((name) => name === line.axis)) {
       const k = values[line.axis] === null ? -1 : atLeast(line.values, values[line.axis]);
-      if (k >= 0) return this.parted(line.certified[k], line.naive[k], found, this.changedAt(values));
+      if (k >= 0)
+        return this.parted(line.certified[k], line.naive[k], found, this.changedAt(values));
     }
-    if (area && !data.stale.map && off.every((name) => name === area.x || name === area.y) && values[area.x] !== null && values[area.y] !== null) {
-      const i = atLeast(area.xs, values[area.x]), j = atLeast(area.ys, values[area.y]);
-      if (i >= 0 && j >= 0) return this.parted(area.certified[i * area.ys.length + j], area.naive[i * area.ys.length + j], found, this.changedAt(values));
+    if (
+      area &&
+      !data.stale.map &&
+      off.every((name) => name === area.x || name === area.y) &&
+      values[area.x] !== null &&
+      values[area.y] !== null
+    ) {
+      const i = atLeast(area.xs, values[area.x]),
+        j = atLeast(area.ys, values[area.y]);
+      if (i >= 0 && j >= 0)
+        return this.parted(
+          area.certified[i * area.ys.length + j],
+          area.naive[i * area.ys.length + j],
+          found,
+          this.changedAt(values),
+        );
     }
     return null;
   }
   // How many targets an attack within these budgets leaves uncertified: that of the last smaller budget.
   taken(values) {
     const { data, line } = this;
-    if (!line || data.stale.curve || !Object.keys(data.at).every((name) => name === line.axis || within(data.at[name], values[name]))) return data.before;
+    if (
+      !line ||
+      data.stale.curve ||
+      !Object.keys(data.at).every(
+        (name) => name === line.axis || within(data.at[name], values[name]),
+      )
+    )
+      return data.before;
     const k = atMost(line.values, values[line.axis] ?? Infinity);
     return Math.max(data.before, (k >= 0 && line.left[k]) || 0);
   }
   // How many labels an attack on the model changes that is within these budgets; null: none was tried.
   changedAt(values) {
     const { data, line } = this;
-    if (!line?.changed || data.stale.curve || !Object.keys(data.at).every((name) => name === line.axis || within(data.at[name], values[name]))) return null;
+    if (
+      !line?.changed ||
+      data.stale.curve ||
+      !Object.keys(data.at).every(
+        (name) => name === line.axis || within(data.at[name], values[name]),
+      )
+    )
+      return null;
     const k = atMost(line.values, values[line.axis] ?? Infinity);
     return k >= 0 ? line.changed[k] : null;
   }
   parted(proven, naive, found, changed) {
-    const { data } = this, each = Math.min(naive, proven), lost = Math.max(changed ?? 0, found - data.before), wrong = data.asked - data.targets;
-    const parts = { each, together: proven - each, open: Math.max(0, data.targets - proven - data.before - lost), lost: lost - (changed ?? 0), none: data.before, wrong, changed: changed ?? 0 };
+    const { data } = this,
+      each = Math.min(naive, proven),
+      lost = Math.max(changed ?? 0, found - data.before),
+      wrong = data.asked - data.targets;
+    const parts = {
+      each,
+      together: proven - each,
+      open: Math.max(0, data.targets - proven - data.before - lost),
+      lost: lost - (changed ?? 0),
+      none: data.before,
+      wrong,
+      changed: changed ?? 0,
+    };
     return { parts, proven, asked: data.asked, tried: changed !== null };
   }
-  proven() { return this.seen ? this.seen.proven : null; }
+  proven() {
+    return this.seen ? this.seen.proven : null;
+  }
   attacker(values) {
-    const { kinds, limits, sigma } = this.data.words, parts = Object.entries(kinds).filter(([name]) => values[name]).map(([name, [one, many]]) => some(values[name], one, many));
-    const told = parts.length > 1 ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}` : parts[0] ?? "no flips at all";
-    return [told, ...limits, ...(values.sigma === null || values.sigma === undefined ? [] : [values.sigma ? `control of at most ${some(values.sigma, ...sigma)}` : "control of no node"])].join(", ");
+    const { kinds, limits, sigma } = this.data.words,
+      parts = Object.entries(kinds)
+        .filter(([name]) => values[name])
+        .map(([name, [one, many]]) => some(values[name], one, many));
+    const told =
+      parts.length > 1
+        ? `${parts.slice(0, -1).join(", ")} and ${parts.at(-1)}`
+        : (parts[0] ?? "no flips at all");
+    return [
+      told,
+      ...limits,
+      ...(values.sigma === null || values.sigma === undefined
+        ? []
+        : [
+            values.sigma
+              ? `control of at most ${some(values.sigma, ...sigma)}`
+              : "control of no node",
+          ]),
+    ].join(", ");
   }
   // The words of the engine with the numbers of these budgets.
   worded(values, seen) {
-    const { words } = this.data, of = { n: thousands(seen.proven), of: thousands(seen.asked), share: shareDown(seen.proven, seen.asked), attacker: this.attacker(values), most: thousands(this.data.targets - seen.parts.changed), high: shareUp(this.data.targets - seen.parts.changed, seen.asked) };
-    const nothing = values.sigma === 0 || !Object.keys(words.kinds).some((name) => values[name]), which = nothing ? "clean" : !seen.proven && !seen.parts.changed ? "nothing" : !seen.tried ? "stays" : of.n === of.most ? "exact" : "worst";
-    return [filled(words[which], of), filled(words[`${which === "exact" ? "stays" : which === "worst" && !seen.proven ? "nothing" : which}_sub`], of)];
+    const { words } = this.data,
+      of = {
+        n: thousands(seen.proven),
+        of: thousands(seen.asked),
+        share: shareDown(seen.proven, seen.asked),
+        attacker: this.attacker(values),
+        most: thousands(this.data.targets - seen.parts.changed),
+        high: shareUp(this.data.targets - seen.parts.changed, seen.asked),
+      };
+    const nothing = values.sigma === 0 || !Object.keys(words.kinds).some((name) => values[name]),
+      which = nothing
+        ? "clean"
+        : !seen.proven && !seen.parts.changed
+          ? "nothing"
+          : !seen.tried
+            ? "stays"
+            : of.n === of.most
+              ? "exact"
+              : "worst";
+    return [
+      filled(words[which], of),
+      filled(
+        words[
+          `${which === "exact" ? "stays" : which === "worst" && !seen.proven ? "nothing" : which}_sub`
+        ],
+        of,
+      ),
+    ];
   }
-  changedText() { return this.moved ? "" : this.data.changed; }
-  openText() { return this.moved ? "" : this.data.open; }
-  alikeText(parts) { return parts.together + parts.open ? this.data.words.alike.replace("{n}", thousands(parts.together)).replace("{of}", thousands(parts.together + parts.open)) : ""; }
+  changedText() {
+    return this.moved ? "" : this.data.changed;
+  }
+  openText() {
+    return this.moved ? "" : this.data.open;
+  }
+  alikeText(parts) {
+    return parts.together + parts.open
+      ? this.data.words.alike
+          .replace("{n}", thousands(parts.together))
+          .replace("{of}", thousands(parts.together + parts.open))
+      : "";
+  }
 
   // --- attacks ---
-  attackOf(frame) { if (!this.made.has(frame)) this.made.set(frame, new Attack(frame, this.stage.graph)); return this.made.get(frame); }
+  attackOf(frame) {
+    if (!this.made.has(frame)) this.made.set(frame, new Attack(frame, this.stage.graph));
+    return this.made.get(frame);
+  }
   frameFor(values) {
-    const { data, present } = this, others = Object.keys(data.at).every((name) => name === data.axis || within(data.at[name], values[name]));
+    const { data, present } = this,
+      others = Object.keys(data.at).every(
+        (name) => name === data.axis || within(data.at[name], values[name]),
+      );
     let best = null;
-    if (others) for (const frame of this.frames) if (within(frame.value, values[data.axis]) && (!best || frame.value > best.value)) best = frame;
-    if (present?.at && Object.keys(present.at).every((name) => within(present.at[name], values[name] ?? null)) && (!best || (present.at[data.axis] ?? Infinity) >= best.value)) return { value: present.at[data.axis], attack: present.pictures[0] };
+    if (others)
+      for (const frame of this.frames)
+        if (within(frame.value, values[data.axis]) && (!best || frame.value > best.value))
+          best = frame;
+    if (
+      present?.at &&
+      Object.keys(present.at).every((name) => within(present.at[name], values[name] ?? null)) &&
+      (!best || (present.at[data.axis] ?? Infinity) >= best.value)
+    )
+      return { value: present.at[data.axis], attack: present.pictures[0] };
     return best;
   }
-  frameValues() { return [...new Set([...this.frames.map((frame) => frame.value), ...(this.present?.at && this.present.at[this.data.axis] !== null ? [this.present.at[this.data.axis]] : [])])].sort((a, b) => a - b); }
-  attackValue() { return this.shownValue ?? null; }
+  frameValues() {
+    return [
+      ...new Set([
+        ...this.frames.map((frame) => frame.value),
+        ...(this.present?.at && this.present.at[this.data.axis] !== null
+          ? [this.present.at[this.data.axis]]
+          : []),
+      ]),
+    ].sort((a, b) => a - b);
+  }
+  attackValue() {
+    return this.shownValue ?? null;
+  }
   pictures() {
-    const { present, data } = this, values = this.rested ?? this.values;
-    if (!this.moved && !this.rested && !(data.stale.graph && this.frameFor(values))) { this.shownValue = present?.at?.[data.axis] ?? null; return { attacks: present ? present.pictures : [], stale: data.stale.graph }; }
+    const { present, data } = this,
+      values = this.rested ?? this.values;
+    if (!this.moved && !this.rested && !(data.stale.graph && this.frameFor(values))) {
+      this.shownValue = present?.at?.[data.axis] ?? null;
+      return { attacks: present ? present.pictures : [], stale: data.stale.graph };
+    }
     const frame = this.frameFor(values);
     if (frame) this.shownValue = frame.value;
-    return frame ? { attacks: [frame.attack], stale: "" } : { attacks: present ? present.pictures : [], stale: "no attack is known for these budgets yet" };
+    return frame
+      ? { attacks: [frame.attack], stale: "" }
+      : {
+          attacks: present ? present.pictures : [],
+          stale: "no attack is known for these budgets yet",
+        };
   }
 
   // --- drawing ---
   render() {
     if (this.queued || !this.data || !this.tones) return;
     this.queued = true;
-    requestAnimationFrame(() => { this.queued = false; if (this.data) this.drawAll(); });
+    requestAnimationFrame(() => {
+      this.queued = false;
+      if (this.data) this.drawAll();
+    });
   }
   // Of work that a message waits for, news arrive by themselves.
-  get progress() { const news = shelf().kept.get("progress"); return news && news.waits === this.data.waits ? news.shares : this.data.progress; }
+  get progress() {
+    const news = shelf().kept.get("progress");
+    return news && news.waits === this.data.waits ? news.shares : this.data.progress;
+  }
   drawAll() {
     const { data, values, moved } = this;
-    for (const [name, share] of Object.entries(this.progress)) this.root.querySelector(`.${name} > .progress`).style.transform = `scaleX(${share ?? 0})`;
+    for (const [name, share] of Object.entries(this.progress))
+      this.root.querySelector(`.${name} > .progress`).style.transform = `scaleX(${share ?? 0})`;
     this.narrow = this.root.clientWidth < 712;
     this.seen = this.known(values);
-    if (this.seen && moved) this.answer.draw(...this.worded(values, this.seen), this.seen.parts, "", this.seen.tried);
-    else if (!moved) this.answer.draw(data.head, data.sub, data.parts, data.partsOf, Boolean(data.changed));
-    else this.answer.draw(data.head, [{ text: `for ${this.attacker(data.at)}`, kind: "own" }], data.parts, `at ${this.attacker(data.at)}`, Boolean(data.changed));
+    if (this.seen && moved)
+      this.answer.draw(...this.worded(values, this.seen), this.seen.parts, "", this.seen.tried);
+    else if (!moved)
+      this.answer.draw(data.head, data.sub, data.parts, data.partsOf, Boolean(data.changed));
+    else
+      this.answer.draw(
+        data.head,
+        [{ text: `for ${this.attacker(data.at)}`, kind: "own" }],
+        data.parts,
+        `at ${this.attacker(data.at)}`,
+        Boolean(data.changed),
+      );
     this.answer.root.querySelector(".claim").style.opacity = moved && !this.seen ? 0.42 : 1;
     if (this.stage.graph) {
       const { attacks, stale } = this.pictures();
-      this.stage.show(attacks.map((one) => this.attackOf(one)), stale);
+      this.stage.show(
+        attacks.map((one) => this.attackOf(one)),
+        stale,
+      );
     }
-    const others = (name) => Object.keys(data.at).some((one) => !name.includes(one) && values[one] !== data.at[one]);
-    const curve = data.stale.curve || (others([data.axis]) && this.line ? `for ${this.attacker(data.at)}` : ""), map = data.stale.map || (this.area && others([this.area.x, this.area.y]) ? `for ${this.attacker(data.at)}` : "");
-    for (const [chart, stale] of [[this.curve, curve], [this.contour, map]]) { chart.root.classList.toggle("stale", Boolean(stale)); chart.draw(); chart.sayWhose(stale); }
+    const others = (name) =>
+      Object.keys(data.at).some((one) => !name.includes(one) && values[one] !== data.at[one]);
+    const curve =
+        data.stale.curve ||
+        (others([data.axis]) && this.line ? `for ${this.attacker(data.at)}` : ""),
+      map =
+        data.stale.map ||
+        (this.area && others([this.area.x, this.area.y]) ? `for ${this.attacker(data.at)}` : "");
+    for (const [chart, stale] of [
+      [this.curve, curve],
+      [this.contour, map],
+    ]) {
+      chart.root.classList.toggle("stale", Boolean(stale));
+      chart.draw();
+      chart.sayWhose(stale);
+    }
     this.player.draw();
   }
 
@@ -177,74 +477,150 @@ class Bench {
   move(changes, done) {
     Object.assign(this.values, changes);
     this.dragged = done ? 0 : performance.now();
-    for (const [name, value] of Object.entries(changes)) say({ kind: "move", name, value, done, from: this });
+    for (const [name, value] of Object.entries(changes))
+      say({ kind: "move", name, value, done, from: this });
     this.render();
     if (!done) return;
     clearTimeout(this.later);
-    this.later = setTimeout(() => { this.later = null; this.wait(); const { data, values } = this; if (this.moved) this.tell({ move: Object.fromEntries(Object.keys(data.at).filter((name) => values[name] !== data.at[name]).map((name) => [name, values[name]])) }); }, 120);
+    this.later = setTimeout(() => {
+      this.later = null;
+      this.wait();
+      const { data, values } = this;
+      if (this.moved)
+        this.tell({
+          move: Object.fromEntries(
+            Object.keys(data.at)
+              .filter((name) => values[name] !== data.at[name])
+              .map((name) => [name, values[name]]),
+          ),
+        });
+    }, 120);
   }
-  wait() { this.asked = { values: { ...this.values }, since: performance.now() }; }
-  tell(event) { if (this.send) this.send("event", { ...event, at: Date.now() }); }
-  drawer(name) { this.tell({ drawer: name }); }
-  say(text) { this.live.textContent = text; }
+  wait() {
+    this.asked = { values: { ...this.values }, since: performance.now() };
+  }
+  tell(event) {
+    if (this.send) this.send("event", { ...event, at: Date.now() });
+  }
+  drawer(name) {
+    this.tell({ drawer: name });
+  }
+  say(text) {
+    this.live.textContent = text;
+  }
   // Where the pointer is over a chart: what would be there, in all views; the picture follows when it rests.
   haunt(at) {
-    this.ghost = at; this.rested = null;
+    this.ghost = at;
+    this.rested = null;
     clearTimeout(this.resting);
-    if (!at) { this.curve.say(""); this.contour.say(""); this.answer.haunt(null); this.render(); return; }
+    if (!at) {
+      this.curve.say("");
+      this.contour.say("");
+      this.answer.haunt(null);
+      this.render();
+      return;
+    }
     const seen = this.known({ ...this.values, ...at });
     this.answer.haunt(seen ? seen.proven : null);
-    if (at) this.resting = setTimeout(() => { if (this.frameFor({ ...this.values, ...at })) { this.rested = { ...this.values, ...at }; this.render(); } }, 120);
+    if (at)
+      this.resting = setTimeout(() => {
+        if (this.frameFor({ ...this.values, ...at })) {
+          this.rested = { ...this.values, ...at };
+          this.render();
+        }
+      }, 120);
     this.render();
   }
-  light(part) { if (this.lit === part) return; this.lit = part; this.stage.lightStates(part && STATES_OF[part].length ? STATES_OF[part] : null); this.render(); }
+  light(part) {
+    if (this.lit === part) return;
+    this.lit = part;
+    this.stage.lightStates(part && STATES_OF[part].length ? STATES_OF[part] : null);
+    this.render();
+  }
   // What is open is a number and no particular nodes; what is changed is seen in the attack on the model.
   showOnly(part) {
-    if (part === "changed" && this.data.adversary) this.tell({ adversary: this.data.adversary === "model" ? "attack" : "model" });
+    if (part === "changed" && this.data.adversary)
+      this.tell({ adversary: this.data.adversary === "model" ? "attack" : "model" });
     if (!STATES_OF[part].length) return;
     const off = this.data.part === part;
-    this.data = { ...this.data, part: off ? "" : part, only: off ? [] : STATES_OF[part].slice(0, 1) };
-    this.stage.lightStates(null); this.stage.setOnly(this.data.only);
-    this.tell({ only: this.data.only }); this.render();
+    this.data = {
+      ...this.data,
+      part: off ? "" : part,
+      only: off ? [] : STATES_OF[part].slice(0, 1),
+    };
+    this.stage.lightStates(null);
+    this.stage.setOnly(this.data.only);
+    this.tell({ only: this.data.only });
+    this.render();
   }
   // What a chosen site helps to break, for the bar.
   helps() {
-    const { chosen, attacks } = this.stage, s = chosen && attacks[0] ? this.stage.siteIn(attacks[0], chosen) : -1;
-    return s >= 0 && !attacks[0].relaxed && this.data.adversary !== "model" && attacks[0].breaks[s] ? { name: this.stage.siteName(attacks[0], s), number: attacks[0].breaks[s] } : null;
+    const { chosen, attacks } = this.stage,
+      s = chosen && attacks[0] ? this.stage.siteIn(attacks[0], chosen) : -1;
+    return s >= 0 && !attacks[0].relaxed && this.data.adversary !== "model" && attacks[0].breaks[s]
+      ? { name: this.stage.siteName(attacks[0], s), number: attacks[0].breaks[s] }
+      : null;
   }
   // Where a chosen label is no longer proven on its own, and from where on the attacks found take it: from the frames.
   ticks() {
     const node = this.stage.labelOf();
     if (node < 0 || this.frames.length < 2) return [];
-    const alone = this.frames.findLast((frame) => this.attackOf(frame.attack).state[node] === ALONE), lost = this.frames.find((frame) => this.attackOf(frame.attack).state[node] === LOST);
+    const alone = this.frames.findLast(
+        (frame) => this.attackOf(frame.attack).state[node] === ALONE,
+      ),
+      lost = this.frames.find((frame) => this.attackOf(frame.attack).state[node] === LOST);
     return [...(alone ? [[alone.value, [2, 2]]] : []), ...(lost ? [[lost.value, []]] : [])];
   }
 
   listen() {
-    for (const button of this.root.querySelectorAll("[data-adversary]")) button.onclick = () => this.tell({ adversary: button.dataset.adversary });
-    for (const button of this.root.querySelectorAll("[data-drawer]")) button.onclick = () => this.drawer(button.dataset.drawer);
-    for (const button of this.root.querySelectorAll("[data-page]")) button.onclick = () => this.tell({ page: button.dataset.page });
+    for (const button of this.root.querySelectorAll("[data-adversary]"))
+      button.onclick = () => this.tell({ adversary: button.dataset.adversary });
+    for (const button of this.root.querySelectorAll("[data-drawer]"))
+      button.onclick = () => this.drawer(button.dataset.drawer);
+    for (const button of this.root.querySelectorAll("[data-page]"))
+      button.onclick = () => this.tell({ page: button.dataset.page });
     this.root.querySelector(".fold").onclick = () => this.fold(true);
-    this.unfold = this.root.querySelector(".unfold"); this.unfold.onclick = () => this.fold(false);
-    const list = this.root.querySelector(".list"), home = list.parentElement;
+    this.unfold = this.root.querySelector(".unfold");
+    this.unfold.onclick = () => this.fold(false);
+    const list = this.root.querySelector(".list"),
+      home = list.parentElement;
     this.cards.dataset.tab = "curve";
-    for (const tab of this.root.querySelectorAll("[data-tab]")) if (tab !== this.cards) tab.onclick = () => {
-      this.cards.dataset.tab = tab.dataset.tab;
-      for (const one of this.root.querySelectorAll(".tabs button")) one.setAttribute("aria-selected", String(one === tab));
-      // On a narrow screen the list of sites is a tab below the picture.
-      (tab.dataset.tab === "sites" ? this.cards : home).append(list); list.hidden = tab.dataset.tab !== "sites";
-      this.render();
-    };
+    for (const tab of this.root.querySelectorAll("[data-tab]"))
+      if (tab !== this.cards)
+        tab.onclick = () => {
+          this.cards.dataset.tab = tab.dataset.tab;
+          for (const one of this.root.querySelectorAll(".tabs button"))
+            one.setAttribute("aria-selected", String(one === tab));
+          // On a narrow screen the list of sites is a tab below the picture.
+          (tab.dataset.tab === "sites" ? this.cards : home).append(list);
+          list.hidden = tab.dataset.tab !== "sites";
+          this.render();
+        };
     this.keys = this.root.querySelector(".keys");
     this.root.addEventListener("keydown", (e) => {
       const at = e.composedPath()[0];
-      if (e.ctrlKey || e.metaKey || e.altKey || (at.matches?.("input, select, textarea") && at.type !== "range")) return;
+      if (
+        e.ctrlKey ||
+        e.metaKey ||
+        e.altKey ||
+        (at.matches?.("input, select, textarea") && at.type !== "range")
+      )
+        return;
       if (this.press(e.key)) e.preventDefault();
     });
   }
-  fold(on) { this.root.classList.toggle("folded", on); this.unfold.hidden = !on; this.stage.resize(); this.render(); }
+  fold(on) {
+    this.root.classList.toggle("folded", on);
+    this.unfold.hidden = !on;
+    this.stage.resize();
+    this.render();
+  }
   press(key) {
-    const { data, area } = this, step = (name, by, end) => { if (name && name in this.values) this.move({ [name]: Math.max(0, Math.min(end, (this.values[name] ?? end) + by)) }, true); };
+    const { data, area } = this,
+      step = (name, by, end) => {
+        if (name && name in this.values)
+          this.move({ [name]: Math.max(0, Math.min(end, (this.values[name] ?? end) + by)) }, true);
+      };
     if (key === " ") this.player.button.click();
     else if (key === "[" || key === "]") step(data.axis, key === "]" ? 1 : -1, 1e6);
     else if (key === "{" || key === "}") step(area?.y, key === "}" ? 1 : -1, area?.ys.at(-1));
@@ -252,8 +628,10 @@ class Bench {
     else if (key === "/") this.stage.openFind();
     else if (key === "e") this.drawer("export_graph");
     else if (key === "m") document.querySelector('[data-testid="stExpandSidebarButton"]')?.click();
-    else if (key === "?") { this.keys.hidden = !this.keys.hidden; this.keys.textContent = data.words.keys; }
-    else if (key === "Escape" && !this.keys.hidden) this.keys.hidden = true;
+    else if (key === "?") {
+      this.keys.hidden = !this.keys.hidden;
+      this.keys.textContent = data.words.keys;
+    } else if (key === "Escape" && !this.keys.hidden) this.keys.hidden = true;
     else return false;
     return true;
   }
@@ -261,15 +639,51 @@ class Bench {
   read() {
     const { answer, data } = this;
     return {
-      values: this.values, at: data.at, fresh: data.fresh, moved: this.moved, head: answer.big.textContent, sub: answer.sub.textContent, proven: this.proven(), asked: data.asked, parts: answer.shown ?? null,
-      widths: Object.fromEntries([...answer.segments].filter(([, one]) => !one.hidden).map(([name, one]) => [name, one.getBoundingClientRect().width])), dot: this.curve.dot ?? null, cross: this.contour.cross ?? null,
-      frames: this.frames.map((frame) => frame.value), attack: this.attackValue(), stale: { ...data.stale }, line: this.line ? { axis: this.line.axis, values: this.line.values, certified: this.line.certified } : null,
-      dimmed: [...this.root.querySelectorAll(".stale")].map((one) => one.className.replace(" stale", "")), progress: this.progress, map: this.area ? { y: this.area.y, xs: this.area.xs, ys: this.area.ys, told: this.area.told } : null,
+      values: this.values,
+      at: data.at,
+      fresh: data.fresh,
+      moved: this.moved,
+      head: answer.big.textContent,
+      sub: answer.sub.textContent,
+      proven: this.proven(),
+      asked: data.asked,
+      parts: answer.shown ?? null,
+      widths: Object.fromEntries(
+        [...answer.segments]
+          .filter(([, one]) => !one.hidden)
+          .map(([name, one]) => [name, one.getBoundingClientRect().width]),
+      ),
+      dot: this.curve.dot ?? null,
+      cross: this.contour.cross ?? null,
+      frames: this.frames.map((frame) => frame.value),
+      attack: this.attackValue(),
+      stale: { ...data.stale },
+      line: this.line
+        ? { axis: this.line.axis, values: this.line.values, certified: this.line.certified }
+        : null,
+      dimmed: [...this.root.querySelectorAll(".stale")].map((one) =>
+        one.className.replace(" stale", ""),
+      ),
+      progress: this.progress,
+      map: this.area
+        ? { y: this.area.y, xs: this.area.xs, ys: this.area.ys, told: this.area.told }
+        : null,
     };
   }
   end() {
-    this.observer.disconnect(); clearInterval(this.timer); clearTimeout(this.later); clearTimeout(this.resting); clearTimeout(this.patience);
-    this.player.end(); this.stage.end(); for (const made of [this.answer.parts, this.answer.key, this.stage.stage]) made.replaceChildren(); this.answer.act.remove(); shelf().hearing.delete(this.hear); shelf().waiting.delete(this.arrived);
-    if (shelf().benchView === this) for (const name of ["bench", "benchView", "map", "mapView"]) shelf()[name] = undefined;
+    this.observer.disconnect();
+    clearInterval(this.timer);
+    clearTimeout(this.later);
+    clearTimeout(this.resting);
+    clearTimeout(this.patience);
+    this.player.end();
+    this.stage.end();
+    for (const made of [this.answer.parts, this.answer.key, this.stage.stage])
+      made.replaceChildren();
+    this.answer.act.remove();
+    shelf().hearing.delete(this.hear);
+    shelf().waiting.delete(this.arrived);
+    if (shelf().benchView === this)
+      for (const name of ["bench", "benchView", "map", "mapView"]) shelf()[name] = undefined;
   }
 }

@@ -3,7 +3,8 @@
 // By the browser itself where it can: letter by letter takes longer than drawing a small graph.
 const bytesOf = (text) => {
   if (Uint8Array.fromBase64) return Uint8Array.fromBase64(text);
-  const read = atob(text), bytes = new Uint8Array(read.length);
+  const read = atob(text),
+    bytes = new Uint8Array(read.length);
   for (let i = 0; i < read.length; i++) bytes[i] = read.charCodeAt(i);
   return bytes;
 };
@@ -18,8 +19,19 @@ function keepGraph(data) {
   if (graphs.has(data.version)) return;
   const xy = decode(data.positions, Uint16Array);
   const { names, classes, groups, aspect } = data;
-  const label = data.label ? decode(data.label, Uint8Array) : null, right = data.right ? decode(data.right, Uint8Array) : null;
-  graphs.set(data.version, { n: xy.length / 2, xy, edges: decode(data.edges, Uint32Array), names, classes, groups, aspect, label, right });
+  const label = data.label ? decode(data.label, Uint8Array) : null,
+    right = data.right ? decode(data.right, Uint8Array) : null;
+  graphs.set(data.version, {
+    n: xy.length / 2,
+    xy,
+    edges: decode(data.edges, Uint32Array),
+    names,
+    classes,
+    groups,
+    aspect,
+    label,
+    right,
+  });
   while (graphs.size > 3) graphs.delete(graphs.keys().next().value);
   for (const tell of [...waiting]) tell(data.version);
 }
@@ -27,7 +39,9 @@ function keepGraph(data) {
 // Nodes by the cell of the plane they stand in, 64 × 64, made when the pointer first asks what is below it.
 function cellsOf(graph) {
   if (graph.cells) return graph.cells;
-  const { xy, n } = graph, start = new Uint32Array(64 * 64 + 1), nodes = new Uint32Array(n);
+  const { xy, n } = graph,
+    start = new Uint32Array(64 * 64 + 1),
+    nodes = new Uint32Array(n);
   const cell = (i) => (xy[2 * i] >> 10) * 64 + (xy[2 * i + 1] >> 10);
   for (let i = 0; i < n; i++) start[cell(i) + 1]++;
   for (let k = 0; k < 64 * 64; k++) start[k + 1] += start[k];
@@ -38,52 +52,150 @@ function cellsOf(graph) {
 
 const shapes = {
   // A small one as an octagon: nobody sees the corners, and it is filled in a third of the time.
-  circle: (c, x, y, r) => { if (r < 3.5) octagon(c, x, y, r * 1.04); else { c.moveTo(x + r, y); c.arc(x, y, r, 0, 6.2832); } },
-  square: (c, x, y, r) => { c.rect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8); },
-  "triangle-up": (c, x, y, r) => polygon(c, x, y, r * 1.15, [[0, -1], [0.9, 0.7], [-0.9, 0.7]]),
-  "triangle-down": (c, x, y, r) => polygon(c, x, y, r * 1.15, [[0, 1], [0.9, -0.7], [-0.9, -0.7]]),
-  diamond: (c, x, y, r) => polygon(c, x, y, r * 1.25, [[0, -1], [0.85, 0], [0, 1], [-0.85, 0]]),
-  cross: (c, x, y, r) => polygon(c, x, y, r, [[-0.35, -1], [0.35, -1], [0.35, -0.35], [1, -0.35], [1, 0.35],
-    [0.35, 0.35], [0.35, 1], [-0.35, 1], [-0.35, 0.35], [-1, 0.35], [-1, -0.35], [-0.35, -0.35]]),
-  x: (c, x, y, r) => polygon(c, x, y, r, [[-1, -0.6], [-0.6, -1], [0, -0.4], [0.6, -1], [1, -0.6], [0.4, 0],
-    [1, 0.6], [0.6, 1], [0, 0.4], [-0.6, 1], [-1, 0.6], [-0.4, 0]]),
+  circle: (c, x, y, r) => {
+    if (r < 3.5) octagon(c, x, y, r * 1.04);
+    else {
+      c.moveTo(x + r, y);
+      c.arc(x, y, r, 0, 6.2832);
+    }
+  },
+  square: (c, x, y, r) => {
+    c.rect(x - r * 0.9, y - r * 0.9, r * 1.8, r * 1.8);
+  },
+  "triangle-up": (c, x, y, r) =>
+    polygon(c, x, y, r * 1.15, [
+      [0, -1],
+      [0.9, 0.7],
+      [-0.9, 0.7],
+    ]),
+  "triangle-down": (c, x, y, r) =>
+    polygon(c, x, y, r * 1.15, [
+      [0, 1],
+      [0.9, -0.7],
+      [-0.9, -0.7],
+    ]),
+  diamond: (c, x, y, r) =>
+    polygon(c, x, y, r * 1.25, [
+      [0, -1],
+      [0.85, 0],
+      [0, 1],
+      [-0.85, 0],
+    ]),
+  cross: (c, x, y, r) =>
+    polygon(c, x, y, r, [
+      [-0.35, -1],
+      [0.35, -1],
+      [0.35, -0.35],
+      [1, -0.35],
+      [1, 0.35],
+      [0.35, 0.35],
+      [0.35, 1],
+      [-0.35, 1],
+      [-0.35, 0.35],
+      [-1, 0.35],
+      [-1, -0.35],
+      [-0.35, -0.35],
+    ]),
+  x: (c, x, y, r) =>
+    polygon(c, x, y, r, [
+      [-1, -0.6],
+      [-0.6, -1],
+      [0, -0.4],
+      [0.6, -1],
+      [1, -0.6],
+      [0.4, 0],
+      [1, 0.6],
+      [0.6, 1],
+      [0, 0.4],
+      [-0.6, 1],
+      [-1, 0.6],
+      [-0.4, 0],
+    ]),
 };
 function polygon(c, x, y, r, points) {
-  for (let i = 0; i < points.length; i++) { const p = points[i]; if (i) c.lineTo(x + p[0] * r, y + p[1] * r); else c.moveTo(x + p[0] * r, y + p[1] * r); }
+  for (let i = 0; i < points.length; i++) {
+    const p = points[i];
+    if (i) c.lineTo(x + p[0] * r, y + p[1] * r);
+    else c.moveTo(x + p[0] * r, y + p[1] * r);
+  }
   c.closePath();
 }
 function octagon(c, x, y, r) {
   const a = r * 0.4142;
-  c.moveTo(x + r, y - a); c.lineTo(x + r, y + a); c.lineTo(x + a, y + r); c.lineTo(x - a, y + r);
-  c.lineTo(x - r, y + a); c.lineTo(x - r, y - a); c.lineTo(x - a, y - r); c.lineTo(x + a, y - r);
+  c.moveTo(x + r, y - a);
+  c.lineTo(x + r, y + a);
+  c.lineTo(x + a, y + r);
+  c.lineTo(x - a, y + r);
+  c.lineTo(x - r, y + a);
+  c.lineTo(x - r, y - a);
+  c.lineTo(x - a, y - r);
+  c.lineTo(x + a, y - r);
 }
 const shape = (name) => shapes[name] || shapes.circle;
 // The same shapes as the path of an SVG: what a canvas would be told, written down.
 function outline(name, x, y, r) {
   let told = "";
   const pen = {
-    moveTo: (px, py) => { told += `M${px} ${py}`; }, lineTo: (px, py) => { told += `L${px} ${py}`; }, closePath: () => { told += "Z"; },
-    rect: (px, py, w, h) => { told += `M${px} ${py}h${w}v${h}h${-w}Z`; }, arc: (px, py, q) => { told += `a${q} ${q} 0 1 1 ${-2 * q} 0a${q} ${q} 0 1 1 ${2 * q} 0Z`; },
+    moveTo: (px, py) => {
+      told += `M${px} ${py}`;
+    },
+    lineTo: (px, py) => {
+      told += `L${px} ${py}`;
+    },
+    closePath: () => {
+      told += "Z";
+    },
+    rect: (px, py, w, h) => {
+      told += `M${px} ${py}h${w}v${h}h${-w}Z`;
+    },
+    arc: (px, py, q) => {
+      told += `a${q} ${q} 0 1 1 ${-2 * q} 0a${q} ${q} 0 1 1 ${2 * q} 0Z`;
+    },
   };
   shape(name)(pen, x, y, r);
   return told;
 }
 
 // Written out: the browser's own way first reads its tables of languages, which takes longer than the list it is for.
-const thousands = (number) => { const [whole, part] = String(number).split("."); return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : ""); };
+const thousands = (number) => {
+  const [whole, part] = String(number).split(".");
+  return whole.replace(/\B(?=(\d{3})+$)/g, ",") + (part ? `.${part}` : "");
+};
 const some = (number, one, many) => `${thousands(number)} ${number === 1 ? one : many}`;
 // A length in an attack, and one short enough for a mark.
-const length = (value) => thousands(Number(value.toPrecision(3))), short = (value) => String(Number(value.toPrecision(2))).replace(/^0\./, ".");
+const length = (value) => thousands(Number(value.toPrecision(3))),
+  short = (value) => String(Number(value.toPrecision(2))).replace(/^0\./, ".");
 // Whole numbers as they are; fractions exist in the relaxed adversary only and get as many digits as a mark has room for.
-const amount = (value) => (Number.isInteger(value) ? thousands(value) : value >= 9.95 ? value.toFixed(0) : value >= 0.095 ? value.toFixed(1) : value >= 0.0095 ? value.toFixed(2) : "<.01");
+const amount = (value) =>
+  Number.isInteger(value)
+    ? thousands(value)
+    : value >= 9.95
+      ? value.toFixed(0)
+      : value >= 0.095
+        ? value.toFixed(1)
+        : value >= 0.0095
+          ? value.toFixed(2)
+          : "<.01";
 
-const mix = (scale, share) => scale[Math.max(0, Math.min(scale.length - 1, Math.round(share * (scale.length - 1))))];
+const mix = (scale, share) =>
+  scale[Math.max(0, Math.min(scale.length - 1, Math.round(share * (scale.length - 1))))];
 
 // States by their code, in the order of TargetState.
-const NOT_A_TARGET = 0, ALONE = 1, UNDECIDED = 2, PARTLY = 3, LOST = 4, BEFORE = 5;
+const NOT_A_TARGET = 0,
+  ALONE = 1,
+  UNDECIDED = 2,
+  PARTLY = 3,
+  LOST = 4,
+  BEFORE = 5;
 
 // No attack at all: the graph before the first certificate.
-const NOBODY = { title: "", relaxed: false, kinds: [], alt: "The graph; no attack was looked for yet.", everyField: false };
+const NOBODY = {
+  title: "",
+  relaxed: false,
+  kinds: [],
+  alt: "The graph; no attack was looked for yet.",
+  everyField: false,
+};
 
 const element = (tag, className, text) => {
   const made = document.createElement(tag);
@@ -95,12 +207,18 @@ const element = (tag, className, text) => {
 // One allocation on the graph, as arrays: sites, whose fields they lie in, what every target received and needs.
 class Attack {
   constructor(data, graph) {
-    Object.assign(this, { title: data.title, relaxed: data.relaxed, kinds: data.kinds, alt: data.alt, everyField: data.everyField });
+    Object.assign(this, {
+      title: data.title,
+      relaxed: data.relaxed,
+      kinds: data.kinds,
+      alt: data.alt,
+      everyField: data.everyField,
+    });
     Object.assign(this, { n: graph.n, xy: graph.xy });
     this.ends = decode(data.ends, Uint32Array);
     this.amounts = decode(data.amounts, Float64Array);
     this.count = this.ends.length / 2;
-    this.width = this.amounts.length / Math.max(1, this.count);  // types of perturbation
+    this.width = this.amounts.length / Math.max(1, this.count); // types of perturbation
     // Counted by the engine: the lists that follow may end before the last site.
     this.reach = decode(data.reach, Uint32Array);
     this.breaks = decode(data.breaks, Uint32Array);
@@ -111,7 +229,7 @@ class Attack {
     this.broken = data.broken ? decode(data.broken, Float64Array) : null;
     this.received = decode(data.received, Float64Array);
     this.needed = decode(data.needed, Float64Array);
-    this.step = data.step ?? 0;  // what a step of the margin is: a distance, or 0 for one flip
+    this.step = data.step ?? 0; // what a step of the margin is: a distance, or 0 for one flip
     // By flips of which types each target is lost, one bit per type: the engine's word, not worked out here.
     this.uses = decode(data.uses, Uint8Array);
     this.slot = new Int32Array(graph.n).fill(-1);
@@ -132,31 +250,56 @@ class Attack {
         const here = this.amounts[this.width * s + k];
         this.flips[s] += here;
         if (here > 0) this.types[s] |= 1 << k;
-        if (here > most) { most = here; this.kind[s] = k; }
+        if (here > most) {
+          most = here;
+          this.kind[s] = k;
+        }
       }
       if (!this.isEdge(s)) this.siteOf.set(this.ends[2 * s], s);
     }
     // Lengths have no number of their own: the longest move counts like 16 flips, and areas are as squares.
-    if (this.step) { const most = Math.max(...this.flips); this.flips = this.flips.map((here, s) => (this.isEdge(s) ? here : Math.max(1.01, 16 * (here / most) ** 2))); }
+    if (this.step) {
+      const most = Math.max(...this.flips);
+      this.flips = this.flips.map((here, s) =>
+        this.isEdge(s) ? here : Math.max(1.01, 16 * (here / most) ** 2),
+      );
+    }
     this.lost = [];
     this.counts = new Array(6).fill(0);
     if (!this.state.length) this.state = new Uint8Array(graph.n);
     if (!this.margin.length) this.margin = new Int16Array(graph.n).fill(-1);
-    for (let i = 0; i < graph.n; i++) { this.counts[this.state[i]]++; if (this.state[i] === LOST) this.lost.push(i); }
+    for (let i = 0; i < graph.n; i++) {
+      this.counts[this.state[i]]++;
+      if (this.state[i] === LOST) this.lost.push(i);
+    }
   }
 
   // New nodes stand in a column beside the graph, each about as high as what it is joined to.
   newPlace(node) {
     if (!this.column) {
-      const height = (s) => { const joined = this.reachedBy(s); let sum = 0; for (const i of joined) sum += this.xy[2 * i + 1]; return joined.length ? sum / joined.length : 32768; };
-      const found = [...this.ends.keys()].filter((k) => k % 2 === 0 && this.ends[k] >= this.n).map((k) => k / 2).sort((a, b) => height(a) - height(b));
-      this.column = new Map(found.map((s, rank) => [this.ends[2 * s], [66800, ((rank + 0.5) / found.length) * 65535]]));
+      const height = (s) => {
+        const joined = this.reachedBy(s);
+        let sum = 0;
+        for (const i of joined) sum += this.xy[2 * i + 1];
+        return joined.length ? sum / joined.length : 32768;
+      };
+      const found = [...this.ends.keys()]
+        .filter((k) => k % 2 === 0 && this.ends[k] >= this.n)
+        .map((k) => k / 2)
+        .sort((a, b) => height(a) - height(b));
+      this.column = new Map(
+        found.map((s, rank) => [this.ends[2 * s], [66800, ((rank + 0.5) / found.length) * 65535]]),
+      );
     }
     return this.column.get(node) ?? [66800, 32768];
   }
-  isEdge(s) { return this.ends[2 * s] !== this.ends[2 * s + 1]; }
+  isEdge(s) {
+    return this.ends[2 * s] !== this.ends[2 * s + 1];
+  }
   // How many sites, from the first, come with a list of the targets in whose field they lie.
-  get listed() { return this.everyField ? this.count : this.start.length - 1; }
+  get listed() {
+    return this.everyField ? this.count : this.start.length - 1;
+  }
   // Targets in whose field a site lies; none where they are not listed.
   reachedBy(s) {
     if (this.everyField) return [...this.slot.keys()].filter((node) => this.slot[node] >= 0);
@@ -166,68 +309,131 @@ class Attack {
   brokenBy(s) {
     this.brokenLists ||= [];
     if (!this.brokenLists[s]) {
-      const reached = this.reachedBy(s), found = (this.brokenLists[s] = []);
-      for (let k = 0; k < reached.length; k++) if (this.helps(s, reached[k])) found.push(reached[k]);
+      const reached = this.reachedBy(s),
+        found = (this.brokenLists[s] = []);
+      for (let k = 0; k < reached.length; k++)
+        if (this.helps(s, reached[k])) found.push(reached[k]);
     }
     return this.brokenLists[s];
   }
   // Whether a site in the field of a target spends what it is lost by.
-  helps(s, node) { return (this.uses[this.slot[node]] & this.types[s]) !== 0; }
+  helps(s, node) {
+    return (this.uses[this.slot[node]] & this.types[s]) !== 0;
+  }
   sitesOf(node) {
     const all = [...Array(this.count).keys()];
     if (this.everyField) return this.slot[node] >= 0 ? all : [];
     return all.slice(0, this.listed).filter((s) => this.reachedBy(s).includes(node));
   }
   // Targets that the relaxed adversary breaks by some fraction.
-  touched() { return (this.touchedList ||= [...this.broken.keys()].filter((node) => this.broken[node] > 1e-6)); }
+  touched() {
+    return (this.touchedList ||= [...this.broken.keys()].filter(
+      (node) => this.broken[node] > 1e-6,
+    ));
+  }
   // What a target received and what its certificate needs, by type where there are several.
   exchange(node, tell) {
     const t = this.slot[node];
     if (t < 0 || this.margin[node] === -1) return "";
     const parts = [];
     this.kinds.forEach((kind, k) => {
-      const got = this.received[this.kinds.length * t + k], need = this.needed[this.kinds.length * t + k];
+      const got = this.received[this.kinds.length * t + k],
+        need = this.needed[this.kinds.length * t + k];
       const text = kind.lengths ? length : amount;
-      if (this.kinds.length === 1 || need > 0) parts.push(`${tell(text(got), text(need), got >= need)}${this.kinds.length > 1 ? ` ${kind.short}` : ""}`);
+      if (this.kinds.length === 1 || need > 0)
+        parts.push(
+          `${tell(text(got), text(need), got >= need)}${this.kinds.length > 1 ? ` ${kind.short}` : ""}`,
+        );
     });
     return parts.join(", ");
   }
-  shareOf(node) { return this.exchange(node, (got, need) => `${got} received, ${need} needed`); }
-  ratioOf(node) { return this.exchange(node, (got, need, enough) => `${got} ${enough ? "≥" : "<"} ${need}`); }
+  shareOf(node) {
+    return this.exchange(node, (got, need) => `${got} received, ${need} needed`);
+  }
+  ratioOf(node) {
+    return this.exchange(node, (got, need, enough) => `${got} ${enough ? "≥" : "<"} ${need}`);
+  }
   // What is spent at a site: −3 deletions, +2 additions; both where it is both.
   signed(s) {
-    let more = 0, less = 0, moved = 0;
-    for (const { type, label, lengths } of this.kinds) { const here = this.amounts[this.width * s + type]; if (lengths) moved += here; else if (label.includes("deletion")) less += here; else more += here; }
-    return [moved ? short(moved) : "", more ? `+${amount(more)}` : "", less ? `−${amount(less)}` : ""].filter(Boolean).join(" ");
+    let more = 0,
+      less = 0,
+      moved = 0;
+    for (const { type, label, lengths } of this.kinds) {
+      const here = this.amounts[this.width * s + type];
+      if (lengths) moved += here;
+      else if (label.includes("deletion")) less += here;
+      else more += here;
+    }
+    return [
+      moved ? short(moved) : "",
+      more ? `+${amount(more)}` : "",
+      less ? `−${amount(less)}` : "",
+    ]
+      .filter(Boolean)
+      .join(" ");
   }
   // Of several combinations that a lost target was reached by one is told; types that only others are made of.
   otherWays(node) {
     const t = this.slot[node];
     if (t < 0 || this.relaxed) return "";
-    return this.kinds.filter((kind, k) => (this.uses[t] >> kind.type) & 1 && !this.needed[this.kinds.length * t + k]).map((kind) => kind.label).join(" and ");
+    return this.kinds
+      .filter(
+        (kind, k) => (this.uses[t] >> kind.type) & 1 && !this.needed[this.kinds.length * t + k],
+      )
+      .map((kind) => kind.label)
+      .join(" and ");
   }
   // What a lost target received beyond the combination that is told.
   surplus(node) {
     const t = this.slot[node];
     if (this.state[node] !== LOST || this.relaxed) return "";
-    let flips = 0, moved = 0;
-    this.kinds.forEach((kind, k) => { const at = this.kinds.length * t + k, more = this.needed[at] ? this.received[at] - this.needed[at] : 0; if (kind.lengths) moved += more; else flips += more; });
-    return [moved > 0 ? length(moved) : "", flips > 0 ? some(flips, "flip", "flips") : ""].filter(Boolean).join(" and ");
+    let flips = 0,
+      moved = 0;
+    this.kinds.forEach((kind, k) => {
+      const at = this.kinds.length * t + k,
+        more = this.needed[at] ? this.received[at] - this.needed[at] : 0;
+      if (kind.lengths) moved += more;
+      else flips += more;
+    });
+    return [moved > 0 ? length(moved) : "", flips > 0 ? some(flips, "flip", "flips") : ""]
+      .filter(Boolean)
+      .join(" and ");
   }
-  further(margin) { return this.step ? `a further distance of ${length(margin * this.step)}` : some(margin, "further flip", "further flips"); }
+  further(margin) {
+    return this.step
+      ? `a further distance of ${length(margin * this.step)}`
+      : some(margin, "further flip", "further flips");
+  }
   // Whose field a site lies in and what becomes of them: losses in an attack, fractions in the relaxed adversary.
   // Of the labels that an attack on the model changes, those in reach of a site: which site changes which is not known.
-  changedBy(s) { return s < this.listed ? this.reachedBy(s).reduce((sum, node) => sum + this.changed.has(node), 0) : 0; }
+  changedBy(s) {
+    return s < this.listed
+      ? this.reachedBy(s).reduce((sum, node) => sum + this.changed.has(node), 0)
+      : 0;
+  }
   story(s) {
-    const where = `in the field of ${some(this.reach[s], "label", "labels")}`, number = this.breaks[s];
-    if (this.changed.size) return `${where}, ${thousands(this.changedBy(s))} of the ${thousands(this.changed.size)} changed ones among them`;
-    if (!this.relaxed) return `${where}; it helps take ${number ? some(number, "certificate", "certificates") : "none of their certificates"}`;
+    const where = `in the field of ${some(this.reach[s], "label", "labels")}`,
+      number = this.breaks[s];
+    if (this.changed.size)
+      return `${where}, ${thousands(this.changedBy(s))} of the ${thousands(this.changed.size)} changed ones among them`;
+    if (!this.relaxed)
+      return `${where}; it helps take ${number ? some(number, "certificate", "certificates") : "none of their certificates"}`;
     if (!number) return `${where}; the bound counts none of them`;
-    const sum = s < this.listed ? this.brokenBy(s).reduce((total, node) => total + this.broken[node], 0) : null;
+    const sum =
+      s < this.listed
+        ? this.brokenBy(s).reduce((total, node) => total + this.broken[node], 0)
+        : null;
     return `${where}; the bound counts ${thousands(number)} of them${sum === null ? "" : `, by fractions that add up to ${thousands(Number(sum.toFixed(2)))}`}`;
   }
   spent(s, separator = ", ") {
-    return this.kinds.map((kind) => [this.amounts[this.width * s + kind.type], kind]).filter(([value]) => value > 0)
-      .map(([value, kind]) => (kind.lengths ? `a distance of ${length(value)}` : `${amount(value)} ${value === 1 ? kind.one : kind.label}`)).join(separator);
+    return this.kinds
+      .map((kind) => [this.amounts[this.width * s + kind.type], kind])
+      .filter(([value]) => value > 0)
+      .map(([value, kind]) =>
+        kind.lengths
+          ? `a distance of ${length(value)}`
+          : `${amount(value)} ${value === 1 ? kind.one : kind.label}`,
+      )
+      .join(separator);
   }
 }

@@ -2,37 +2,67 @@
 
 class Slider {
   constructor(root) {
-    this.root = root; this.input = root.querySelector("input"); this.label = root.querySelector("label");
+    this.root = root;
+    this.input = root.querySelector("input");
+    this.label = root.querySelector("label");
     this.input.oninput = () => this.moved(false);
     this.input.onchange = () => this.moved(true);
-    this.input.onpointerdown = () => { this.held = true; };
-    this.input.onpointerup = this.input.onpointercancel = () => { this.held = false; };
-    this.hear = (what) => { if (what.kind !== "move" || what.from === this || what.name !== this.data?.name) return; if (what.done) this.wait(what.value); this.place(what.value); };
+    this.input.onpointerdown = () => {
+      this.held = true;
+    };
+    this.input.onpointerup = this.input.onpointercancel = () => {
+      this.held = false;
+    };
+    this.hear = (what) => {
+      if (what.kind !== "move" || what.from === this || what.name !== this.data?.name) return;
+      if (what.done) this.wait(what.value);
+      this.place(what.value);
+    };
     shelf().hearing.add(this.hear);
   }
   update(data, send) {
-    this.data = data; this.send = send;
-    this.label.textContent = data.label; this.label.hidden = !data.label;
-    this.input.max = String(data.options.length - 1); this.input.disabled = data.disabled;
-    this.input.setAttribute("aria-label", data.name_text); this.root.title = data.help;
+    this.data = data;
+    this.send = send;
+    this.label.textContent = data.label;
+    this.label.hidden = !data.label;
+    this.input.max = String(data.options.length - 1);
+    this.input.disabled = data.disabled;
+    this.input.setAttribute("aria-label", data.name_text);
+    this.root.title = data.help;
     // An answer to what was asked before comes late: the slider stays where it was put.
-    if (this.asked && (data.value === this.asked.value || performance.now() - this.asked.since > 15000)) this.asked = null;
+    if (
+      this.asked &&
+      (data.value === this.asked.value || performance.now() - this.asked.since > 15000)
+    )
+      this.asked = null;
     if (!this.held && !this.later && !this.asked) this.place(data.value);
   }
-  wait(value) { this.asked = value === this.data.value ? null : { value, since: performance.now() }; }
+  wait(value) {
+    this.asked = value === this.data.value ? null : { value, since: performance.now() };
+  }
   // A value between two stops stands at the one below it; no number at all is the last stop.
   place(value) {
-    const { options } = this.data, at = value === null ? options.length - 1 : options.findLastIndex((one) => one !== null && one <= value);
+    const { options } = this.data,
+      at =
+        value === null
+          ? options.length - 1
+          : options.findLastIndex((one) => one !== null && one <= value);
     this.input.value = String(Math.max(0, at));
     this.show(value);
   }
   show(value) {
     const told = value === null ? this.data.none : String(value).replace(/\B(?=(\d{3})+$)/g, ",");
-    this.input.style.setProperty("--at", `${(100 * this.input.value) / Math.max(1, this.input.max)}%`);
+    this.input.style.setProperty(
+      "--at",
+      `${(100 * this.input.value) / Math.max(1, this.input.max)}%`,
+    );
     this.input.setAttribute("aria-valuetext", told);
     // The field beside it is Streamlit's: it shows what is being chosen, and gets the value itself with the next run.
     const field = document.querySelector(`.st-key-${this.data.name} input`);
-    if (field && document.activeElement !== field) { field.value = value === null ? "" : String(value); field.placeholder = value === null ? this.data.none : field.placeholder; }
+    if (field && document.activeElement !== field) {
+      field.value = value === null ? "" : String(value);
+      field.placeholder = value === null ? this.data.none : field.placeholder;
+    }
   }
   moved(done) {
     const value = this.data.options[Number(this.input.value)];
@@ -41,16 +71,26 @@ class Slider {
     if (!done) return;
     // Keys come one after the other: Python hears of the last one.
     clearTimeout(this.later);
-    this.later = setTimeout(() => {
-      this.later = null;
-      say({ kind: "move", name: this.data.name, value, done: true, from: this });
-      this.wait(value);
-      if (value !== this.data.value) this.send("moved", { value, at: Date.now() });
-    }, this.held === undefined || this.held ? 0 : 180);
+    this.later = setTimeout(
+      () => {
+        this.later = null;
+        say({ kind: "move", name: this.data.name, value, done: true, from: this });
+        this.wait(value);
+        if (value !== this.data.value) this.send("moved", { value, at: Date.now() });
+      },
+      this.held === undefined || this.held ? 0 : 180,
+    );
   }
-  end() { shelf().hearing.delete(this.hear); clearTimeout(this.later); }
+  end() {
+    shelf().hearing.delete(this.hear);
+    clearTimeout(this.later);
+  }
 }
 
 export default function (component) {
-  return mounted(component.parentElement.querySelector(".range"), component, (root) => new Slider(root));
+  return mounted(
+    component.parentElement.querySelector(".range"),
+    component,
+    (root) => new Slider(root),
+  );
 }

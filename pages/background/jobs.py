@@ -57,11 +57,10 @@ class Job:
         label: str,
         run: Callable[[Job], Any],
         *,
-        keep: bool = False,
         lane: int = 0,
         program: Hashable = None,
     ) -> None:
-        self.key, self.label, self.run, self.keep = key, label, run, keep
+        self.key, self.label, self.run = key, label, run
         #: How many workers this must leave free: none for the number above the fold, `PROMPT` or `CHART`.
         self.lane = lane
         #: What is solved for a number. A program solves one number at a time: a worker would only stand in line for it.
@@ -142,7 +141,6 @@ class Pool:
         run: Callable[[Job], Any],
         label: str,
         *,
-        keep: bool = False,
         program: Hashable = None,
     ) -> Job:
         """Ask for work; the owner's older work in the same slot is given up. Equal keys are computed once."""
@@ -161,7 +159,7 @@ class Pool:
                 if crowded or sum(len(queue) for queue in self._waiting.values()) >= MOST_WAITING:
                     raise InputError("the server is busy with the work of others; wait a minute and try again")
                 lane = {URGENT: 0, SOON: PROMPT}.get(slot, CHART)
-                job = Job(key, label, run, keep=keep, lane=lane, program=program)
+                job = Job(key, label, run, lane=lane, program=program)
                 self._live[key] = job
                 self._waiting.setdefault(owner, deque()).append(job)
             job.owners.add(owner)
@@ -202,7 +200,7 @@ class Pool:
             if job.finished.is_set():
                 if now - job.touched > ABANDONED_AFTER:
                     del self._slots[owner, slot]
-            elif not job.keep:
+            else:
                 idle = now - job.touched
                 if idle > ABANDONED_AFTER or (idle > GONE_AFTER and not self._present(owner)):
                     self._leave(owner, job)

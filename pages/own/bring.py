@@ -1,4 +1,4 @@
-"""Your data: upload an instance or votes, or train and vote in the background."""
+"""Your data: upload an instance, or votes and a graph."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ..state.state import View
 TITLE = "Your data"
 LEAD = "Everything stays on this machine. Files are read as plain arrays; nothing in them is executed."
 NEEDS_INSTANCE = False
-OWN: dict[str, state.Control] = {"way": ("instance", state.one_of("instance", "votes", "train"))}
-WAYS = {"instance": "Upload an instance", "votes": "Upload votes and a graph", "train": "Train and vote here"}
+OWN: dict[str, state.Control] = {"way": ("instance", state.one_of("instance", "votes"))}
+WAYS = {"instance": "Upload an instance", "votes": "Upload votes and a graph"}
 MOST_MB = 100
 
 
@@ -66,16 +66,12 @@ def draw(view: View | None) -> None:
         st.code(examples.SNIPPET, language="python")
         st.caption("The table of all keys of an instance file is in the documentation; unknown keys are ignored.")
     way = controls.segmented_control(
-        st, "What do you have?", list(WAYS), format_func=WAYS.__getitem__, key="way", help="Three ways in."
+        st, "What do you have?", list(WAYS), format_func=WAYS.__getitem__, key="way", help="Two ways in."
     )
     if way == "instance":
         _instance()
-    elif way == "votes":
-        _votes()
     else:
-        from ..parts.train_form import form
-
-        form(take)
+        _votes()
     _kept()
 
 

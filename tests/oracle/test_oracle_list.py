@@ -105,7 +105,7 @@ NO_COUNTS = {
         pages.background.work line shares watch watch_all
         pages.canvas.attack lost_table sites_table title; pages.explore.compare draw
         pages.explore.compare.Compared counted; pages.explore.compare.Entry lines; pages.explore.contours draw
-        pages.explore.curves draw; pages.parts.train_form form
+        pages.explore.curves draw
         pages.explore.drawers curve draw graph surface; pages.explore.drawers.Picture changed key result sent title
         pages.explore.drawers.Charts axis end frames known lines search shelves stale surface task worth
         pages.explore.workbench draw; pages.inspect.base draw; pages.inspect.node draw most_interesting

@@ -307,11 +307,6 @@ def test_bring_your_own(open_page: Open) -> None:
     settle(at.file_uploader(key="upload_graph").upload("g.npz", examples.graph(), "application/zip"))
     settle(at.file_uploader(key="upload_votes").upload("v.npz", examples.votes(), "application/zip"))
     assert "Valid." in at.success[0].value
-    settle(at.segmented_control(key="way").set_value("train"))
-    for key, value in (("train_dataset", "cora"), ("train_model", "gat"), ("train_types", "adj")):
-        settle(at.selectbox(key=key).set_value(value))
-    settle(at.number_input(key="train_split").set_value(1))
-    settle(at.select_slider(key="train_samples").set_value(1000))
     assert not at.exception
 
 

@@ -31,7 +31,6 @@ VIEWS = {
     "compare": {},
     "bring": {},
     "bring?votes": {"way": "votes"},
-    "bring?train": {"way": "train"},
     "check": {},
     "method": {},
     "the_paper": {},

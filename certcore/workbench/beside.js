@@ -75,34 +75,7 @@ function drawList(map) {
           : "One label can count at several sites.",
       ),
     );
-  for (const s of map.order(attack).slice(0, LONGEST)) {
-    const row = choiceButton(map, map.asChoice(attack, s), "", "site");
-    row.dataset.site = s;
-    const what = element("span", "what");
-    what.append(element("span", "called", map.siteName(attack, s)));
-    const number = attack.breaks[s];
-    what.append(
-      element(
-        "span",
-        "breaks",
-        attack.changed.size
-          ? `reaches ${thousands(attack.changedBy(s))} of ${some(attack.changed.size, "changed label", "changed labels")}`
-          : attack.relaxed
-            ? `the bound counts ${number ? some(number, "label", "labels") : "none"} in reach`
-            : number
-              ? `helps take ${some(number, "certificate", "certificates")}`
-              : "takes no certificate",
-      ),
-    );
-    row.append(badge(attack, s), what);
-    row.setAttribute(
-      "aria-label",
-      `${map.siteName(attack, s)}: ${attack.spent(s)}; ${attack.story(s)}`,
-    );
-    const item = element("li");
-    item.append(row);
-    list.append(item);
-  }
+  for (const s of map.order(attack).slice(0, LONGEST)) list.append(siteRow(map, attack, s));
   map.list.replaceChildren(head, list);
   map.root.querySelector(".sites-tab").textContent = map.root.querySelector(
     ".sites-button",
@@ -116,6 +89,27 @@ function drawList(map) {
   all.onclick = () => map.bench.drawer("all");
   if (map.bench.send) map.list.append(all);
 }
+function siteRow(map, attack, s) {
+  const row = choiceButton(map, map.asChoice(attack, s), "", "site"),
+    what = element("span", "what"),
+    number = attack.breaks[s];
+  row.dataset.site = s;
+  let told = number
+    ? `helps take ${some(number, "certificate", "certificates")}`
+    : "takes no certificate";
+  if (attack.changed.size)
+    told = `reaches ${thousands(attack.changedBy(s))} of ${some(attack.changed.size, "changed label", "changed labels")}`;
+  else if (attack.relaxed)
+    told = `the bound counts ${number ? some(number, "label", "labels") : "none"} in reach`;
+  what.append(element("span", "called", map.siteName(attack, s)), element("span", "breaks", told));
+  row.append(badge(attack, s), what);
+  const words = `${map.siteName(attack, s)}: ${attack.spent(s)}; ${attack.story(s)}`;
+  row.setAttribute("aria-label", words);
+  const item = element("li");
+  item.append(row);
+  return item;
+}
+
 function markList(map) {
   const chosen = map.chosen ? map.siteIn(map.attacks[0], map.chosen) : -1;
   for (const row of map.list.querySelectorAll(".site")) {
@@ -345,125 +339,4 @@ function drawActs(map) {
     room = map.free(panel.width, panel.height);
   box.style.left = `${Math.max(12, Math.min(room.right - 380, x - 190))}px`;
   box.style.top = `${Math.max(56, Math.min(room.bottom - 60, y - 52))}px`;
-}
-
-// One line: the attacker, what it takes, and the rest by shape; an entry lights its nodes alone.
-function drawLegend(map) {
-  const attack = map.attacks[0],
-    items = [],
-    { tones } = map,
-    chosen = map.chosen && map.siteIn(attack, map.chosen) >= 0;
-  map.legend.hidden = attack === map.bare;
-  const add = (parts, text, states) => {
-    const item = element("li"),
-      made = element(states ? "button" : "span", states ? "" : "plain");
-    made.append(sample(parts), text);
-    if (states) {
-      made.type = "button";
-      made.setAttribute(
-        "aria-pressed",
-        String(map.only.length > 0 && states.includes(map.only[0])),
-      );
-      made.onpointerenter = () => map.lightStates(states);
-      made.onpointerleave = () => map.lightStates(null);
-      const part = Object.keys(STATES_OF).find((name) => STATES_OF[name].includes(states[0]));
-      made.onclick = (e) => {
-        e.stopPropagation();
-        map.bench.showOnly(part);
-      };
-    }
-    item.append(made);
-    items.push(item);
-  };
-  if (attack.count) {
-    const most = map.order(attack)[0],
-      sign = attack.signed(most);
-    add(
-      [
-        ["circle", { cx: 8, cy: 8, r: 7.5, fill: tones.ink }],
-        [
-          "text",
-          {
-            x: 8,
-            y: 11.2,
-            "text-anchor": "middle",
-            "font-size": sign.length > 2 ? 7.5 : 9.5,
-            "font-weight": 700,
-            fill: tones.paper,
-          },
-          sign,
-        ],
-      ],
-      `attacker, ${attack.spent(most).replace(/(attribute|edge) /g, "")}`,
-    );
-  }
-  if (!attack.relaxed && attack.lost.length)
-    add([shapePart("square", tones.lost)], map.states[LOST], [LOST, PARTLY]);
-  if (attack.changed.size)
-    add(
-      [
-        shapePart("square", tones.changed),
-        ["path", { d: "m5.4 5.4 5.2 5.2m0-5.2-5.2 5.2", stroke: tones.paper, "stroke-width": 1.4 }],
-      ],
-      `label changed (${thousands(attack.changed.size)})`,
-    );
-  const looks = map.looks(attack);
-  if (attack.relaxed || looks.bar) {
-    const scale = looks.bar ? map.marginScale() : map.shareScale,
-      item = element("li"),
-      strip = element("span", "strip"),
-      bar = element("span", "plain");
-    strip.style.background = `linear-gradient(to right, ${scale.join(",")})`;
-    bar.append(
-      looks.bar ? looks.bar.low : "0",
-      strip,
-      looks.bar
-        ? `${looks.bar.high} ${attack.step ? "of distance" : "flips"} beyond this attack can leave it uncertified`
-        : "1: fraction by which the bound counts it",
-    );
-    item.append(bar);
-    items.push(item);
-    if (looks.bar?.next) {
-      const close = element("li");
-      close.append(
-        element(
-          "span",
-          "plain",
-          `${thousands(looks.bar.next)} are ${attack.step ? `at most ${length(attack.step)}` : "one flip"} away`,
-        ),
-      );
-      items.push(close);
-    }
-  }
-  looks.toReversed().forEach((look) => {
-    if (look.count && look.label)
-      add(
-        look.shape === "x"
-          ? [["path", { d: "m4 4 8 8m0-8-8 8", stroke: look.colour, "stroke-width": 2 }]]
-          : [
-              shapePart(
-                look.shape,
-                look.colour,
-                look.state === NOT_A_TARGET ? 3 : 4.6,
-                look.edge || "none",
-              ),
-            ],
-        look.label,
-        look.state >= 0 ? [look.state] : null,
-      );
-  });
-  if (attack.controlled.length)
-    add([ringPart(tones.ink, 6)], `controlled (${thousands(attack.controlled.length)})`);
-  if (attack.protected.length)
-    add(
-      [ringPart(tones.proven, 4.5), ringPart(tones.proven, 7, 1)],
-      `protected (${thousands(attack.protected.length)})`,
-    );
-  if (chosen) {
-    add([ringPart(tones.ink, 6.5), shapePart("circle", tones.together, 3)], "in reach");
-    const text = element("li");
-    text.append(element("span", "plain", "3 ≥ 1 received ≥ needed"));
-    items.push(text);
-  }
-  map.legend.replaceChildren(...items);
 }

@@ -240,6 +240,19 @@ class Attack {
     this.share = decode(data.share, Float64Array);
     this.protected = decode(data.protected, Uint32Array);
     this.changed = new Set(data.changed ? decode(data.changed, Uint32Array) : []); // labels that an attack on the model changes in fact
+    this.readSites();
+    this.lost = [];
+    this.counts = new Array(6).fill(0);
+    if (!this.state.length) this.state = new Uint8Array(graph.n);
+    if (!this.margin.length) this.margin = new Int16Array(graph.n).fill(-1);
+    for (let i = 0; i < graph.n; i++) {
+      this.counts[this.state[i]]++;
+      if (this.state[i] === LOST) this.lost.push(i);
+    }
+  }
+
+  // How much is spent at each site, of which types.
+  readSites() {
     this.flips = new Float64Array(this.count);
     this.kind = new Uint8Array(this.count);
     this.types = new Uint8Array(this.count);
@@ -264,16 +277,7 @@ class Attack {
         this.isEdge(s) ? here : Math.max(1.01, 16 * (here / most) ** 2),
       );
     }
-    this.lost = [];
-    this.counts = new Array(6).fill(0);
-    if (!this.state.length) this.state = new Uint8Array(graph.n);
-    if (!this.margin.length) this.margin = new Int16Array(graph.n).fill(-1);
-    for (let i = 0; i < graph.n; i++) {
-      this.counts[this.state[i]]++;
-      if (this.state[i] === LOST) this.lost.push(i);
-    }
   }
-
   // New nodes stand in a column beside the graph, each about as high as what it is joined to.
   newPlace(node) {
     if (!this.column) {

@@ -39,4 +39,20 @@ class Hand {
     }
     return found;
   }
+  draw(c) {
+    if (this.path.length < 2) return;
+    c.globalAlpha = 1;
+    c.strokeStyle = this.panel.owner.ink;
+    c.lineWidth = 1.4;
+    c.setLineDash([4, 3]);
+    c.beginPath();
+    this.outline().forEach(([x, y], i) => (i ? c.lineTo(x, y) : c.moveTo(x, y)));
+    c.closePath();
+    c.stroke();
+    c.setLineDash([]);
+    c.globalAlpha = 0.08;
+    c.fillStyle = this.panel.owner.ink;
+    c.fill();
+    c.globalAlpha = 1;
+  }
 }

@@ -1,0 +1,168 @@
+// What an attack does to the graph: lines, squares, deleted and added edges, rings, and the marks of sites.
+
+// The whole attack, or, where something is lit, that part of it alone; returns what was drawn.
+function drawAttack(panel, c, lit) {
+  const { attack } = panel,
+    radius = panel.lostRadius(),
+    sites = lit ? lit.sites : [...Array(attack.count).keys()],
+    taken = [];
+  spread(panel);
+  const seen = {
+    sites: [],
+    lines: 0,
+    lost: attack.lost.length,
+    highlighted: lit ? Array.from(lit.broken) : null,
+    reached: lit ? Array.from(lit.reached) : null,
+    lit: lit ? lit.sites.slice() : null,
+    labels: [],
+  };
+  drawLines(panel, c, lit, seen);
+  if (attack.relaxed) drawShares(panel, c, lit, radius);
+  else if (lit) drawReached(panel, c, lit, radius);
+  drawEdgeSites(panel, c, sites);
+  // Above the ends of lines and edges: what an added edge takes often stands at its end.
+  if (!attack.relaxed) drawLost(panel, c, lit ? lit.broken : attack.lost, radius);
+  if (!lit) drawMarks(panel, c);
+  for (const s of [...sites].reverse()) drawSite(panel, c, s, 1, seen, taken);
+  drawNames(panel, c, lit, seen, taken, radius);
+  c.globalAlpha = 1;
+  return seen;
+}
+
+// From each site to the labels it breaks; of the sites that reach a lost target only those that it is lost by.
+function drawLines(panel, c, lit, seen) {
+  const { attack } = panel;
+  const joined = (s) => {
+    if (lit.target === undefined) return lit.broken;
+    return lit.broken.length && !attack.helps(s, lit.target) ? [] : [lit.target];
+  };
+  c.strokeStyle = panel.owner.lostColour;
+  if (lit) {
+    c.globalAlpha = 0.75;
+    c.lineWidth = 1.3;
+    for (const s of lit.sites) connect(panel, c, s, joined(s), seen);
+  } else if (!attack.relaxed && !attack.everyField) {
+    const links = attack.breaks.reduce((sum, number) => sum + number, 0);
+    c.globalAlpha = Math.min(0.65, 170 / (links + 180) + 0.1);
+    // Not wider than a pixel: wider lines take many times as long.
+    c.lineWidth = 1;
+    for (let s = 0; s < attack.count && seen.lines < 12000; s++)
+      connect(panel, c, s, attack.brokenBy(s), seen);
+  }
+}
+
+function connect(panel, c, s, nodes, seen) {
+  const [x, y] = panel.spots[s],
+    { sx, sy, x0, y0 } = panel.camera(),
+    { xy } = panel.graph;
+  let inPath = 0;
+  c.beginPath();
+  for (const node of nodes) {
+    c.moveTo(x, y);
+    c.lineTo(x0 + xy[2 * node] * sx, y0 + xy[2 * node + 1] * sy);
+    seen.lines++;
+    if (++inPath === 100) {
+      c.stroke();
+      c.beginPath();
+      inPath = 0;
+    }
+  }
+  c.stroke();
+}
+
+// Targets that lose their certificate: squares, whatever the colour says; with a cross where the label is changed.
+function drawLost(panel, c, nodes, radius) {
+  const { owner: o, attack } = panel,
+    { sx, sy, x0, y0 } = panel.camera(),
+    { xy } = panel.graph;
+  const framed = o.colour === "class" || o.colour === "correct",
+    shown = o.lighted ?? o.only,
+    edge = framed ? 1.5 : 1,
+    outer = radius + edge / 2,
+    inner = radius - edge / 2;
+  c.globalAlpha = shown.length && !shown.includes(LOST) ? 0.15 : 1;
+  for (const node of nodes) {
+    const x = x0 + xy[2 * node] * sx,
+      y = y0 + xy[2 * node + 1] * sy;
+    if (x < -20 || y < -20 || x > panel.width + 20 || y > panel.height + 20) continue;
+    c.fillStyle = framed ? o.ink : o.paper;
+    c.fillRect(x - outer, y - outer, 2 * outer, 2 * outer);
+    c.fillStyle = attack.changed.has(node) ? o.tones.changed : o.lostColour;
+    c.fillRect(x - inner, y - inner, 2 * inner, 2 * inner);
+    if (attack.changed.has(node)) drawCross(c, x, y, inner * 0.62, o.paper);
+  }
+}
+
+function drawCross(c, x, y, arm, colour) {
+  c.strokeStyle = colour;
+  c.lineWidth = 1.4;
+  c.beginPath();
+  c.moveTo(x - arm, y - arm);
+  c.lineTo(x + arm, y + arm);
+  c.moveTo(x + arm, y - arm);
+  c.lineTo(x - arm, y + arm);
+  c.stroke();
+}
+
+// What a lit site reaches without taking it: its own mark, and a ring around it.
+function drawReached(panel, c, lit, radius) {
+  const { owner: o, attack } = panel,
+    broken = new Set(lit.broken),
+    looks = looksOf(o, attack),
+    dot = panel.dot();
+  c.globalAlpha = 1;
+  for (const node of lit.reached)
+    if (!broken.has(node) && attack.state[node] !== LOST) {
+      const look = looks[looks.of[node]],
+        [x, y] = panel.place(node);
+      c.fillStyle = look.colour;
+      c.beginPath();
+      shape(look.shape)(c, x, y, dot * look.scale);
+      c.fill();
+    }
+  c.globalAlpha = 0.6;
+  c.lineWidth = 1.2;
+  c.strokeStyle = o.ink;
+  let inPath = 0;
+  c.beginPath();
+  for (const node of lit.reached) {
+    if (broken.has(node)) continue;
+    const [x, y] = panel.place(node);
+    c.moveTo(x + radius + 0.5, y);
+    c.arc(x, y, radius + 0.5, 0, 6.2832);
+    if (++inPath === 100) {
+      c.stroke();
+      c.beginPath();
+      inPath = 0;
+    }
+  }
+  c.stroke();
+}
+
+// The relaxed adversary: every target by the fraction u by which it is broken.
+function drawShares(panel, c, lit, radius) {
+  const { attack, owner: o } = panel,
+    nodes = lit ? lit.reached : attack.touched();
+  c.globalAlpha = 1;
+  for (const i of nodes) {
+    const u = attack.broken[i];
+    if (!(u > 1e-6) || attack.state[i] === BEFORE) continue;
+    const [x, y] = panel.place(i);
+    c.fillStyle = o.paper;
+    c.fillRect(x - radius - 0.5, y - radius - 0.5, 2 * radius + 1, 2 * radius + 1);
+    c.fillStyle = mix(o.shareScale, u);
+    c.fillRect(x - radius + 0.4, y - radius + 0.4, 2 * radius - 0.8, 2 * radius - 0.8);
+  }
+  if (lit) {
+    c.globalAlpha = 0.9;
+    c.lineWidth = 0.8;
+    c.strokeStyle = o.ink;
+    for (const i of nodes)
+      if (!(attack.broken[i] > 1e-6)) {
+        const [x, y] = panel.place(i);
+        c.beginPath();
+        c.arc(x, y, radius, 0, 6.2832);
+        c.stroke();
+      }
+  }
+}

@@ -1,10 +1,10 @@
 """Static parts of the workbench in the browser: scripts, style, markup, and the graph as arrays of numbers and text.
 
 Scripts: `bus.js` messages between parts, `graph.js` arrays, `looks.js` colours and shapes of nodes; `panel.js` one
-picture, drawn by `ground.js` (edges, nodes), `marks.js` (what an attack does), `spread.js` and `sites.js` (marks of sites)
-and `names.js`; `hand.js` lasso and box, `pointer.js` input, `tools.js` buttons, `beside.js` cards and list, `legend.js`,
-`stage.js` camera and selection; `answer.js` number and bar, `curve.js` the two charts, `player.js` animation over the
-budget, `bench.js` one set of budgets for all of them.
+picture, drawn by `ground.js` (edges, nodes), `marks.js` (what an attack does), `spread.js` and `sites.js` (marks of
+sites) and `names.js`; `hand.js` lasso and box, `pointer.js` input, `tools.js` buttons, `beside.js` cards and list,
+`legend.js`, `stage.js` camera and selection; `answer.js` number and bar, `curve.js` the two charts, `player.js`
+animation over the budget, `bench.js` one set of budgets for all of them.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
-from certcore.result.anneal import Annealer
 from certcore.result.attack import find_attack
+from certcore.result.search import Annealer
 from certcore.solve.engine import Method
 from certcore.solve.highs import HighsModel
 from certcore.solve.strong import StrongSearch

@@ -20,10 +20,10 @@ from certcore.program.problem import Problem
 from certcore.program.program import BudgetPoint, Program
 from certcore.program.relaxation import Relaxation
 from certcore.result.allocation import Allocation, fractional
-from certcore.result.anneal import Annealer
 from certcore.result.assemble import program_size, result_facts, with_bound
 from certcore.result.attack import find_attack
 from certcore.result.certificate import Certificate
+from certcore.result.search import Annealer
 from certcore.solve.distance import coordinates
 from certcore.solve.solver import BYTES_PER_ENTRY, covers
 from certcore.solve.status import Status

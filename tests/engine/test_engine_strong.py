@@ -25,7 +25,7 @@ from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.result import attack as attack_module
 from certcore.result.allocation import inadmissible, replay
-from certcore.result.anneal import Annealer
+from certcore.result.search import Annealer
 from certcore.solve.status import Status
 from certcore.solve.strong import StrongSearch
 from certcore.solve.tuning import STRONG

@@ -16,7 +16,7 @@ from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.result import attack as attack_module
 from certcore.result.allocation import inadmissible
-from certcore.result.anneal import Annealer
+from certcore.result.search import Annealer, Greedy
 from certcore.solve import solver as solver_module
 from certcore.solve.highs import HighsModel, Solution
 from certcore.solve.tuning import SOLVER
@@ -147,7 +147,7 @@ def test_sessions_attack_and_prove_like_certify() -> None:
         assert session.certify(threat, relaxation="exact").certified == found.certified
 
 
-@pytest.mark.parametrize(("search", "step"), [(attack_module._AttackSearch, "_deficits"), (Annealer, "_step")])
+@pytest.mark.parametrize(("search", "step"), [(Greedy, "_deficits"), (Annealer, "_step")])
 def test_a_cancelled_attack_search_ends_at_its_next_step(
     search: type, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

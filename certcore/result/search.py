@@ -1,9 +1,11 @@
-"""Improves an attack by simulated annealing.
+"""The searches for attacks on certificates: greedy runs, and simulated annealing; both work on one state.
 
-Every step takes back some flips and spends them again, each at the site with the largest gain plus noise that shrinks
-with the temperature. The gain counts broken targets, and a part of the progress of other targets towards a front point.
-The gain of a site is the sum over the groups whose field contains it, updated with each flip. Soundness does not depend
-on this module: attacks are replayed before they are used.
+A greedy run spends flips where they bring most targets closest to a front point, and takes back those that no broken
+target needs. Annealing improves an attack: every step takes back some flips and spends them again, each at the site
+with the largest gain plus noise that shrinks with the temperature. The gain counts broken targets, and a part of the
+progress of other targets towards a front point. Neither replaces the other: against 50 attribute deletions (Citeseer)
+greedy runs break 555 targets and annealing alone 539; with 50 edge deletions and σ = 5 it is 530 and 622. Soundness
+does not depend on this module: attacks are replayed before they are used.
 """
 
 from __future__ import annotations
@@ -17,12 +19,15 @@ from itertools import count
 
 import numpy as np
 
+from certcore.common.interrupt import over
 from certcore.domain.perturbations import ADJ_DEL, TABLE
 from certcore.program.problem import Problem
 from certcore.program.structure import Structure
 from certcore.result.allocation import Allocation, columns_of, inadmissible, replay
 from certcore.result.sites import AttackSites
 
+#: Tolerance for rounding errors in sums of weights; attacks are replayed in exact integers.
+ROUNDING = 1e-9
 #: (share, power, temperature) of successive runs. An unbroken target counts share · progress ** power, where progress
 #: is the fraction of the distance to a front point. The temperature, in targets, is that at the start of the run.
 STYLES = ((0.5, 3.0, 2.0), (0.8, 6.0, 4.0), (0.3, 2.0, 1.5), (0.6, 10.0, 3.0), (0.4, 4.0, 1.0))
@@ -42,6 +47,137 @@ STEPS = 30
 MAX_STEPS = 6000
 #: Size of the table of random numbers; each step reads its noise from a random position.
 NOISE = 2**16
+
+
+class _Flips:
+    """Flips at the sites, what they leave of the budgets, and how many are inside the field of each group."""
+
+    def __init__(self, problem: Problem, structure: Structure, sites: AttackSites, types: list[int]) -> None:
+        self.problem, self.structure, self.sites, self.types = problem, structure, sites, types
+
+    def clear(self) -> None:
+        self.amount = np.zeros(len(self.sites.site), dtype=np.int64)
+        self.left = np.array(self.problem.threat.budgets, dtype=np.int64)
+        self.local_left = self.problem.local_limits[ADJ_DEL].copy()
+        self.inside = np.zeros((len(self.structure.groups), len(self.types)))
+
+    def fits(self, site: int) -> int:
+        """How many more flips the site can take."""
+        k = int(self.sites.kind[site])
+        most = min(int(self.sites.cap[site] - self.amount[site]), int(self.left[k]))
+        if k == ADJ_DEL:
+            most = min(most, int(self.local_left[self.sites.ends[site]].min()))
+        return max(most, 0)
+
+    def move(self, site: int, count: int) -> np.ndarray:
+        """Spend flips at a site, or take them back; returns the groups whose field contains it."""
+        k = int(self.sites.kind[site])
+        self.amount[site] += count
+        self.left[k] -= count
+        if k == ADJ_DEL:
+            self.local_left[self.sites.ends[site]] -= count
+        rows = self.sites.rows_of(site)
+        self.inside[rows, self.types.index(k)] += count
+        return rows
+
+
+class Greedy(_Flips):
+    """Greedy runs over flip sites: attribute flips per type and node, deletions per edge."""
+
+    def __init__(self, problem: Problem, structure: Structure, deadline: float, cancel: threading.Event | None) -> None:
+        super().__init__(problem, structure, AttackSites(problem, structure), list(structure.types))
+        self.deadline, self.cancel = deadline, cancel
+
+    def attacker_sets(self, x: np.ndarray | None) -> list[np.ndarray | None]:
+        """Candidate sets of σ attackers: by the relaxed solution, and by the number of targets they reach."""
+        sigma = self.problem.threat.sigma
+        if sigma is None:
+            return [None]
+        n = self.problem.instance.graph.n_nodes
+        pull, sets = self.sites.pull, []
+        if x is not None:
+            share = np.zeros(n)
+            if self.structure.has_sigma:
+                share[self.structure.attackers.nodes] = x[self.structure.columns.attackers]
+            else:  # σ stands for a sum of norms
+                np.add.at(share, self.sites.ends[:, 0], self.sites.whole_parts(self.structure, x))
+            sets.append(np.lexsort((-pull, -np.round(share, 9)))[:sigma])
+        sets.append(np.argsort(-pull, kind="stable")[:sigma])
+        return [np.sort(chosen) for chosen in sets]
+
+    def run(self, x: np.ndarray | None, power: float, attackers: np.ndarray | None) -> Allocation:
+        """One greedy run from the relaxed solution rounded down (or from no flips)."""
+        self.clear()
+        allowed, control = np.ones(len(self.sites.site), dtype=bool), None
+        if attackers is not None:
+            control = np.zeros(self.problem.instance.graph.n_nodes, dtype=bool)
+            control[attackers] = True
+            allowed = control[self.sites.ends].any(axis=1)
+        if x is not None and len(self.sites.site):
+            whole = self.sites.whole_parts(self.structure, x)
+            for site in np.flatnonzero((whole > 0) & allowed).tolist():
+                self.move(site, min(int(whole[site]), self.fits(site)))
+        for _ in range(3):
+            self._spend(allowed, power)
+            if not self._reclaim():
+                break
+        return self.sites.allocation(self.problem, self.amount, control)
+
+    def _deficits(self) -> tuple[np.ndarray, np.ndarray]:
+        """For each group, the closest front point (in shares of the remaining budget) and the flips it still needs."""
+        points, left = self.structure.points, self.left[self.types]
+        missing = np.maximum(points.amount[:, self.types] - self.inside[points.group], 0)
+        effort = np.where(missing > 0, missing / np.maximum(left, 1e-9), 0.0)
+        total = np.where((missing > left).any(axis=1), np.inf, effort.sum(axis=1))
+        closest = np.lexsort((total, points.group))[points.first]
+        return missing[closest], total[closest]
+
+    def _spend(self, allowed: np.ndarray, power: float) -> None:
+        """Spend flips at the best site again and again, while a target can still be broken."""
+        weight, sites = self.structure.groups.weight, self.sites
+        while len(sites.site) and self.left.any() and not over(self.deadline, self.cancel):
+            missing, effort = self._deficits()
+            useful = np.isfinite(effort) & (effort > 0)
+            if not useful.any():
+                return
+            pull = np.zeros(len(effort))
+            pull[useful] = weight[useful] / effort[useful] ** power
+            score = np.zeros(len(sites.site))
+            for i, k in enumerate(self.types):
+                mine = sites.kind == k
+                score[mine] = (sites.by_site @ np.where(missing[:, i] > 0, pull, 0.0))[mine]
+            open_ = allowed & (self.amount < sites.cap) & (self.left[sites.kind] > 0)
+            if sites.is_edge.any():
+                open_ &= ~sites.is_edge | (self.local_left[sites.ends].min(axis=1) > 0)
+            score = np.where(open_, score, 0.0)
+            site = int(np.argmax(score))
+            if score[site] <= 0:
+                return
+            needed = missing[sites.rows_of(site), self.types.index(int(sites.kind[site]))]
+            needed = needed[useful[sites.rows_of(site)] & (needed > 0)]
+            step = int(needed.min()) if len(needed) else 1
+            self.move(site, max(1, min(step, self.fits(site))))
+
+    def _reclaim(self) -> bool:
+        """Take back flips that no attacked group needs; returns whether there were any."""
+        points = self.structure.points
+        amount = points.amount[:, self.types]
+        reached = (amount <= self.inside[points.group] + ROUNDING).all(axis=1)
+        need = np.zeros(self.inside.shape)
+        groups, first = np.unique(points.group[reached], return_index=True)
+        need[groups] = amount[reached][first]
+        found = False
+        for site in np.flatnonzero(self.amount > 0).tolist():
+            i, rows = self.types.index(int(self.sites.kind[site])), self.sites.rows_of(site)
+            rows = rows[need[rows, i] > 0]
+            spare = self.inside[rows, i] - need[rows, i]
+            slack = int(self.amount[site])
+            if len(rows):
+                slack = min(slack, int((spare + ROUNDING).min()))
+            if slack > 0:
+                self.move(site, -slack)
+                found = True
+        return found
 
 
 class Annealer:
@@ -65,12 +201,12 @@ class Annealer:
     # Built lazily: not needed if the first attack meets the bound.
 
     @cached_property
-    def _work(self) -> _AttackState:
-        return _AttackState(self.problem, self.structure, self.sites, self.rng)
+    def _work(self) -> _Annealed:
+        return _Annealed(self.problem, self.structure, self.sites, self.rng)
 
     @cached_property
-    def _rounding(self) -> _AttackState:
-        return _AttackState(self.problem, self.structure, self.sites, np.random.default_rng(self._seed))
+    def _rounding(self) -> _Annealed:
+        return _Annealed(self.problem, self.structure, self.sites, np.random.default_rng(self._seed))
 
     @property
     def found(self) -> int:
@@ -123,7 +259,7 @@ class Annealer:
             if next(self._going, None) is None:
                 self._going = None
 
-    def _steps(self, state: _AttackState) -> Iterator[int]:
+    def _steps(self, state: _Annealed) -> Iterator[int]:
         """The steps of one run: bursts around the best attack alternate with annealing to low temperature."""
         share, power, hot = STYLES[self.runs // 2 % len(STYLES)]
         units = int(sum(self.problem.threat.budgets[k] for k in self.structure.types))
@@ -153,13 +289,13 @@ class Annealer:
             self._step(state, hot * (COLD / hot) ** (step / length))
             yield step
 
-    def _step(self, state: _AttackState, heat: float) -> None:
+    def _step(self, state: _Annealed, heat: float) -> None:
         state.take_back()
         state.refill(heat)
         if state.broken > self.found - self.structure.constant:
             self._keep(state)
 
-    def _keep(self, state: _AttackState) -> None:
+    def _keep(self, state: _Annealed) -> None:
         attack = self.sites.allocation(self.problem, state.amount, state.attackers)
         reason = inadmissible(self.problem, attack)
         if reason is not None:
@@ -168,13 +304,13 @@ class Annealer:
             self.best, self.best_amount = attack, state.amount.copy()
 
 
-class _AttackState:
-    """The current flips, the remaining budgets, and the gain of one more flip of each type for each group."""
+class _Annealed(_Flips):
+    """The current flips with the gain of one more flip of each type for each group."""
 
     def __init__(self, problem: Problem, structure: Structure, sites: AttackSites, rng: np.random.Generator) -> None:
-        self.problem, self.structure, self.sites, self.rng = problem, structure, sites, rng
         budgets = np.array(problem.threat.budgets, dtype=np.int64)
-        self.types = [k for k in structure.types if budgets[k] > 0]
+        super().__init__(problem, structure, sites, [k for k in structure.types if budgets[k] > 0])
+        self.rng = rng
         self.sigma = problem.threat.sigma
         points = structure.points
         sizes = np.diff(np.append(points.first, len(points)))
@@ -200,18 +336,14 @@ class _AttackState:
         self.reset(np.zeros(len(sites.site), dtype=np.int64))
 
     def reset(self, amount: np.ndarray, like: Allocation | None = None) -> None:
-        n = self.problem.instance.graph.n_nodes
-        self.amount = np.zeros_like(amount)
-        self.left = np.array(self.problem.threat.budgets, dtype=np.int64)
-        self.local_left = self.problem.local_limits[ADJ_DEL].copy()
-        self.inside = np.zeros((len(self.structure.groups), len(self.types)))
-        self.attackers = np.zeros(n, dtype=bool)
+        self.clear()
+        self.attackers = np.zeros(self.problem.instance.graph.n_nodes, dtype=bool)
         if self.sigma is not None and like is not None:
             self.attackers = like.attackers > 0.5
         for site in np.flatnonzero(amount).tolist():
-            count = min(int(amount[site]), self._fits(site))
+            count = min(int(amount[site]), self.fits(site))
             if count > 0 and self._has_attacker(site):
-                self._move(site, count)
+                self.move(site, count)
         self.share, self.power = 0.5, 3.0
         self._revalue()
 
@@ -331,7 +463,7 @@ class _AttackState:
         rows = self.sites.rows_of(site)
         missing = (self.need[rows] - self.inside[rows][:, None, :])[:, :, number]
         least = missing[missing > 0].min(initial=np.inf)
-        return max(1, int(min(least, self._fits(site))))
+        return max(1, int(min(least, self.fits(site))))
 
     def _gain_of(self, number: int, count: int) -> np.ndarray:
         """The gain of `count` more flips of a type for each group."""
@@ -358,26 +490,8 @@ class _AttackState:
         needed[self.sites.ends[used].ravel()] = True
         self.attackers &= needed
 
-    def _fits(self, site: int) -> int:
-        k = int(self.sites.kind[site])
-        most = min(int(self.sites.cap[site] - self.amount[site]), int(self.left[k]))
-        if k == ADJ_DEL:
-            most = min(most, int(self.local_left[self.sites.ends[site]].min()))
-        return max(most, 0)
-
     def _spend(self, site: int, count: int) -> None:
-        self._revalue(self._move(site, count))
-
-    def _move(self, site: int, count: int) -> np.ndarray:
-        """Spend flips at a site, or take them back; returns the groups whose field contains it."""
-        k = int(self.sites.kind[site])
-        self.amount[site] += count
-        self.left[k] -= count
-        if k == ADJ_DEL:
-            self.local_left[self.sites.ends[site]] -= count
-        rows = self.sites.rows_of(site)
-        self.inside[rows, self.types.index(k)] += count
-        return rows
+        self._revalue(self.move(site, count))
 
 
 class _SitesOfType:

@@ -33,6 +33,8 @@ WORKDIR /app
 COPY LICENSE ./
 COPY .streamlit .streamlit
 COPY precomputed precomputed
+COPY docs/explanation/what-a-certificate-says.md docs/explanation/what-a-certificate-says.md
+COPY docs/reference/words.md docs/reference/words.md
 COPY pages pages
 COPY app.py ./
 ENV PATH=/opt/venv/bin:$PATH \

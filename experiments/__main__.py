@@ -13,13 +13,12 @@ from certcore.cli.parser import Parser
 from certcore.cli.paths import require_file
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
-from certcore.figures.paper import FILE
 from experiments.cost import costs, minutes
 from experiments.definitions import EXPERIMENTS, chosen
+from experiments.pictures import draw
 from experiments.quick import FOLDER, Quick
 from experiments.source import BUNDLES, RESULTS, ROOT, Folders, keep_votes
 from experiments.store import Results
-from experiments.stored import write_paper
 from experiments.table import page
 from experiments.unit import Experiment, run_experiment
 
@@ -38,7 +37,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "figure",
         help="an experiment or the label of a figure (see `list`), `all`, `table` (write the table only), "
-        "`list`, or `keep-votes` (store the counts of bundles without their graphs)",
+        "`figures` (draw the paper's figures from the stored results), `list`, or `keep-votes` (store "
+        "the counts of bundles without their graphs)",
     )
     parser.add_argument("files", nargs="*", metavar="BUNDLE", help="bundles, for keep-votes")
     parser.add_argument("--data", metavar="DIR", help="folder with cora_ml.npz, webkb_knn3.npz, reuters_knn3_d200.npz")
@@ -83,6 +83,10 @@ def run(args: argparse.Namespace) -> int:
         for experiment in EXPERIMENTS:
             print(f"{experiment.name:20} {experiment.title} ({experiment.figure})")
         return 0
+    if args.figure == "figures":
+        for drawn in draw(Results(folders.results), ROOT / "runs" / "figures"):
+            print(drawn)
+        return 0
     if args.files:
         raise InputError(f"{args.figure} takes no further arguments, but {args.files[0]!r} was given")
     log = (lambda line: None) if args.json else (lambda line: print(line, file=sys.stderr, flush=True))
@@ -103,8 +107,6 @@ def run(args: argparse.Namespace) -> int:
     written.parent.mkdir(parents=True, exist_ok=True)
     with atomic_write(written, "w") as handle:
         handle.write(text)
-    # A table of other results stays beside them; what the dashboard shows rests on those of the project.
-    write_paper(results, ROOT / FILE if folders.results == RESULTS else folders.results.parent / FILE.name)
     verdicts: dict[str, int] = {}
     for row in found:
         verdicts[row.verdict] = verdicts.get(row.verdict, 0) + 1

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 
 from certcore.domain.edge_field import EdgeField
 from certcore.figures import ContourFigure, CurveFigure, Line
 from certcore.figures.curve import mean_line
+from certcore.figures.save import save
 from experiments.look_up import on_equal_terms
 from experiments.measure import map_ratio, sub_curve
 from experiments.store import Result, Results
@@ -93,15 +95,6 @@ class Display:
     spec: FigureSpec
     pictures: dict[str, Picture] = field(default_factory=dict)
 
-    @property
-    def first(self) -> str:
-        """The form to begin with."""
-        return self.spec.first if self.spec.first in self.pictures else next(iter(self.pictures))
-
-    @property
-    def missing(self) -> list[str]:
-        return [form for form in self.spec.forms if form not in self.pictures]
-
 
 def shelf(results: Results) -> dict[tuple[str, ...], list[Display]]:
     """All that can be drawn, by section."""
@@ -113,6 +106,16 @@ def shelf(results: Results) -> dict[tuple[str, ...], list[Display]]:
             labels = section_of(next(iter(known.values())).label)
             found[labels].append(Display(spec, known))
     return found
+
+
+def draw(results: Results, folder: Path) -> Iterator[Path]:
+    """Write every figure in every form it has, and give the paths."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for shown in (one for part in shelf(results).values() for one in part):
+        for picture in shown.pictures.values():
+            path = folder / f"{picture.figure.name}.svg"
+            save(picture.figure, path, width="17.5cm")
+            yield path
 
 
 def section_of(text: str) -> tuple[str, ...]:

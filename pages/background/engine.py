@@ -10,8 +10,6 @@ import streamlit as st
 
 from certcore import messages
 from certcore.common.errors import SoundnessError
-from certcore.domain.local_mode import LocalMode
-from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
 from certcore.model_attack.along import Along, attacks_along
@@ -26,8 +24,7 @@ from certcore.sweep.family import Question
 from certcore.sweep.session import Preview, Sessions
 from certcore.verify.proof import certified_count
 
-from ..messages.text import listing
-from ..state.state import View, within_base
+from ..state.state import View
 from .jobs import Job
 from .work import PATIENCE, Work, ask
 
@@ -211,42 +208,3 @@ def report(view: View, source: str, attacks: list[ModelAttack]) -> Work:
     asked = None if view.counted is None else view.counted.tobytes()
     key = ("report", view.name, asked, tuple(one.digest for one in attacks), *view.key)
     return ask("report", key, run, "Writing the report", same=key, patience=0.2)
-
-
-def story_limits(view: View) -> dict[str, str]:
-    """The local budget and the σ of the story, in words: those of the sidebar, or small ones."""
-    threat = _story_threats(view)[-1]
-    kinds = [
-        f"{value} {LABELS[name] if value != 1 else LABELS[name].removesuffix('s')}"
-        for name, value, budget in zip(TYPES, threat.local, threat.budgets)
-        if budget and value is not None
-    ]
-    shares = " (as a share of what the node has)" if threat.local_mode == LocalMode.RELATIVE else ""
-    return {"local": f"{listing(kinds) or 'no flips'} per node{shares}", "sigma": f"here σ = {threat.sigma:,}"}
-
-
-def _story_threats(view: View) -> list[ThreatModel]:
-    """Threat models of steps 3 to 5: no limits, local budgets, and few attackers as well."""
-    free = view.threat.replace(sigma=None, **{f"local_{name}": None for name in TYPES}, local_mode=LocalMode.ABSOLUTE)
-    free = within_base(free, view.instance)
-    if view.threat.has_local and str(view.threat.local) != str(free.local):
-        local = view.threat.replace(sigma=None)
-    else:
-        local = free.replace(**{f"local_{name}": 1 for name, budget in zip(TYPES, view.threat.budgets) if budget})
-    sigma = view.threat.sigma if view.threat.sigma is not None else max(1, view.instance.graph.n_nodes // 500)
-    return [free, local, local.replace(sigma=sigma)]
-
-
-def story(view: View) -> Work:
-    """Certified counts of the five steps of the method page, the last three with their certificates and attacks."""
-
-    def run(job: Job) -> list[tuple[int, int, Certificate | None]]:
-        naive = int(view.instance.base.fronts().certified(view.threat.budgets)[view.targets].sum())
-        steps: list[tuple[int, int, Certificate | None]] = [(naive, len(view.targets), None)] * 2
-        for number, threat in enumerate(_story_threats(view)):
-            job.report((number + 2) / 5, f"step {number + 3} of 5", list(steps))
-            result = session(view.instance).certify(threat, cancel=job.cancel)
-            steps.append((result.certified, result.targets, result))
-        return steps
-
-    return ask("story", ("story", *view.key), run, "Computing the five steps", same=view.key)

@@ -59,7 +59,7 @@ def on_disk() -> list[str]:
 def first(names: list[str]) -> str:
     """The instance a first visit shows: the paper's first example, at ten deletions (`state.START`), if it is there.
 
-    It has the most votes, and it tells the story with every part in sight: naive 38 %, collective 84 % of 1,870 labels,
+    It has the most votes, and every part of the answer is in sight: naive 38 %, collective 84 % of 1,870 labels,
     an attack that leaves 87 %, and a switch (strengthen) that closes most of what is in between within seconds.
     At 21 deletions the naive count is nothing at all, but what separates proof and attack is then too wide to close.
     """

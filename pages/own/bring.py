@@ -1,4 +1,4 @@
-"""Your data: upload an instance, or votes and a graph."""
+"""Your data: from a model to a file in Python, or upload an instance, or votes and a graph."""
 
 from __future__ import annotations
 
@@ -18,8 +18,17 @@ from ..state.state import View
 TITLE = "Your data"
 LEAD = "Everything stays on this machine. Files are read as plain arrays; nothing in them is executed."
 NEEDS_INSTANCE = False
-OWN: dict[str, state.Control] = {"way": ("instance", state.one_of("instance", "votes"))}
 WAYS = {"instance": "Upload an instance", "votes": "Upload votes and a graph"}
+
+
+def _way(text: str) -> str:
+    """Reads which way in a link asks for."""
+    if text == "train":
+        raise ValueError("models are not trained here any more; give `certcore.smooth` a trained one, as below")
+    return str(state.one_of(*WAYS)(text))
+
+
+OWN: dict[str, state.Control] = {"way": ("instance", _way)}
 MOST_MB = 100
 
 

@@ -15,8 +15,7 @@ from certcore.verify.proof import read_proof, verify_proof
 
 from ..background import engine, work
 from ..background.jobs import Job
-from ..files.forgeries import CHECKS, KINDS, Forgery, as_zip, forge
-from ..messages.text import listing, markdown
+from ..messages.text import markdown
 from ..state.state import View
 
 TITLE = "Check a proof"
@@ -52,8 +51,8 @@ def draw(view: View | None) -> None:
     )
     usable = None if view is None or view.problem else view
     claim = _claim(proof_file, instance_file, usable)
-    if claim is not None and _accepted(claim):
-        _try_forgeries(claim)
+    if claim is not None:
+        _check(claim)
 
 
 def _claim(proof_file: Any, instance_file: Any, view: View | None) -> CheckedProof | None:
@@ -100,8 +99,8 @@ def _own_proof(view: View | None) -> dict[str, Any] | None:
     return made.result if made.fresh else None
 
 
-def _accepted(claim: CheckedProof) -> bool:
-    """Check the claim and say what came out; whether it was accepted."""
+def _check(claim: CheckedProof) -> None:
+    """Check the claim and say what came out."""
     proof, instance = claim.proof, claim.instance
 
     def run(job: Job) -> object:
@@ -111,12 +110,12 @@ def _accepted(claim: CheckedProof) -> bool:
     task = work.ask("check", key, run, "Recomputing the bound")
     work.line(task)
     if not task.fresh:
-        return False
+        return
     verdict = task.result
     if not verdict.accepted:
         st.error(f"**Rejected.** {markdown(verdict.reason, 500)}", icon=":material/gpp_bad:")
         st.caption("A rejected proof shows nothing: neither that the claim is right nor that it is wrong.")
-        return False
+        return
     threat = ThreatModel.from_json(proof["threat"])
     st.success(
         f"**Accepted.** {messages.accepted(instance, threat, verdict.certified, verdict.targets).markdown}",
@@ -126,52 +125,4 @@ def _accepted(claim: CheckedProof) -> bool:
         "What was checked: the program was derived again from the instance, and the dual values in the proof were "
         "evaluated in exact integers. What the proof rests on: the observed graph, its receptive fields, and its base "
         "certificate."
-    )
-    return True
-
-
-def _try_forgeries(claim: CheckedProof) -> None:
-    """False claims with a right checksum, and what rejects each of them."""
-    proof, instance = claim.proof, claim.instance
-    if not st.toggle(
-        "Try to forge it",
-        key="_forge",
-        help="Changes the claim, or what it rests on, and signs the digest again, so that only the arithmetic is left "
-        "to find out. Every forgery must be rejected.",
-    ):
-        return
-
-    def forge_all(job: Job) -> list[Forgery]:
-        made: list[Forgery] = []
-        for forgery in forge(proof, instance):
-            made.append(forgery)
-            job.report(len(made) / len(KINDS), f"{forgery.what} forged")
-        return made
-
-    task = work.ask("forge", ("forge", proof["digest"], instance.full_digest), forge_all, "Forging")
-    work.line(task)
-    if not task.fresh:
-        return
-    made: list[Forgery] = task.result
-    for forgery in made:
-        word = "Accepted" if forgery.verdict.accepted else "Rejected"
-        st.markdown(
-            f"**{forgery.what.capitalize()}.** {markdown(forgery.change, 200)}. Digests: "
-            f"{'right, signed again' if forgery.signed else 'wrong'}. **{word}** when "
-            f"{CHECKS.get(forgery.verdict.check, forgery.verdict.check)}: {markdown(forgery.verdict.reason, 300)}."
-        )
-    left_out = [what for what in KINDS if what not in {forgery.what for forgery in made}]
-    st.caption(
-        "A change that the dual values still prove is no forgery, but a true claim; it is passed over."
-        + (f" So nothing false was found here for: {listing(left_out)}." if left_out else "")
-    )
-    st.download_button(
-        "Download the forgeries (zip)",
-        lambda: as_zip(made, instance),
-        "forgeries.zip",
-        "application/zip",
-        on_click="ignore",
-        icon=":material/download:",
-        key="download_forgeries",
-        help="The forged proofs and the instances they speak about, to be tried with `certcore verify`.",
     )

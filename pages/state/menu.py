@@ -52,19 +52,23 @@ MENU = (
     Entry("inspect", "node", "One node"),
     Entry("own", "bring", "Your data"),
     Entry("own", "check", "Check a proof"),
-    Entry("learn", "method", "Learn"),
+    Entry("learn", "learn", "Learn"),
 )
 #: Pages that another one leads to: those of a menu entry as its further tabs, and charts enlarged.
 BEHIND = (
     Entry("explore", "curves", "Curves", behind="workbench"),
     Entry("explore", "contours", "Contours", behind="workbench"),
     Entry("inspect", "base", "All nodes", behind="node"),
-    Entry("learn", "the_paper", "The paper, checked", behind="method"),
 )
 #: What pages were called before: their addresses open what they meant.
-FORMER = {"overview": "workbench", "attack_map": "workbench"}
+FORMER = {"overview": "workbench", "attack_map": "workbench", "method": "learn", "the_paper": "learn"}
+#: What to use instead of a page that is gone.
+GONE = {
+    "the_paper": "The numbers of the paper beside ours are a page of the documentation now, “The paper, reproduced”; "
+    "`python -m experiments table` writes it.",
+}
 #: Entries of the menu that are several pages, with the name of the first.
-TABS = {"node": "One node", "method": "How it works"}
+TABS = {"node": "One node"}
 
 BY_SLUG = {entry.slug: entry for entry in (*MENU, *BEHIND)}
 
@@ -79,7 +83,13 @@ def chosen(draw: Callable[[], None]) -> tuple[Entry, Any]:
     old = {slug: st.Page(draw, title=BY_SLUG[now].label, url_path=slug) for slug, now in FORMER.items()}
     page = st.navigation([*pages.values(), *old.values()], position="hidden")
     slug = next(slug for slug, one in (pages | old).items() if one is page)
+    st.session_state["_address"] = slug
     return BY_SLUG[FORMER.get(slug, slug)], page
+
+
+def said_of_address() -> str:
+    """What to use instead of the page that was asked for; empty if that page is still here."""
+    return GONE.get(st.session_state["_address"], "")
 
 
 def draw(now: Entry) -> None:

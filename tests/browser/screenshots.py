@@ -88,8 +88,6 @@ SHOTS = {
     "bad-link": Shot(f"?{CITESEER}&relaxation=best&sigma=few"),
     "compare": Shot(f"compare?{CITESEER}"),
     "node": Shot(f"node?{CITESEER}", scheme="dark"),
-    "learn": Shot(f"method?{CITESEER}", size=(1440, 1500)),
-    "paper": Shot("the_paper"),
 }
 
 

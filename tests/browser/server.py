@@ -27,8 +27,7 @@ PAGES = {
     "compare": ("compare", "Compare", ""),
     "bring": ("bring", "Your data", ""),
     "check": ("check", "Check a proof", ""),
-    "method": ("method", "How it works", ""),
-    "paper": ("the_paper", "Paper", ""),
+    "learn": ("learn", "Learn", ""),
 }
 ARGUMENTS = (
     "--no-sandbox",

@@ -155,21 +155,3 @@ def test_compared_models_are_named_where_their_lines_end(visit: Visit, width: in
         assert all(box["x"] >= picture["x"] + picture["width"] - 4 for box in boxes), "beside the picture"
         assert max(tops) < picture["y"] + picture["height"]
     assert page.evaluate("document.querySelector('[data-testid=stMain]').scrollWidth") <= width
-
-
-def test_figures_of_the_paper_are_drawn_when_they_are_unfolded(visit: Visit) -> None:
-    watched = visit()
-    link = "the_paper?instance=ring-gcn-attr-s0&attr_del=4&drawn=joint-citeseer-gcn-joint-paper"
-    page = watched.open(link, "Paper")
-    charts, joint = page.locator(".js-plotly-plot"), page.locator(".st-key-section_fig_joint")
-    joint.locator(".js-plotly-plot").wait_for()
-    watched.settled()
-    assert charts.count() == 1, "the one that the link names"
-    wide = page.locator("table.claims").first.bounding_box()["width"]
-    assert wide > 1300, "the rows have the whole width"
-    page.locator(".st-key-section_fig_datasets summary", has_text="Figure").first.click()
-    page.wait_for_function("() => document.querySelectorAll('.js-plotly-plot').length === 2", timeout=90_000)
-    joint.get_by_text("the paper's field, not sound").wait_for()
-    joint.get_by_role("radio", name="tight").press("Space")
-    page.wait_for_function("() => new URL(location).searchParams.get('drawn') === 'joint-citeseer-gcn-joint'")
-    joint.get_by_text("the paper's field, not sound").wait_for(state="detached")

@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from certcore import __version__, save_instance
+from pages.learn import learn
 from tests.docs.documents import ROOT
 from tests.export.instances import small_instance
 
@@ -50,7 +51,7 @@ def test_the_readme_cites_what_the_citation_file_cites(citation: dict[str, Any])
     assert "CITATION.cff" in readme
 
 
-PARTS = ("certcore", "pages", ".streamlit", "*.toml", "setup.py", "README.md", "LICENSE")
+PARTS = ("certcore", "pages", "docs", ".streamlit", "*.toml", "setup.py", "README.md", "LICENSE")
 
 
 @pytest.fixture(scope="module")
@@ -100,6 +101,8 @@ def test_the_wheel_holds_the_package_and_nothing_beside_it(wheel: Path) -> None:
             if path.suffix in kept and not {"__pycache__", "standalone"} & set(path.parts):
                 assert f"{inside}/{path.relative_to(ROOT / folder).as_posix()}" in names
     assert "certcore/_streamlit/config.toml" in names
+    kept_documents = {f"certcore/_documents/{name}" for name in learn.PAGES}
+    assert {name for name in names if "_documents" in name} == kept_documents
 
 
 def test_the_command_works_far_from_the_clone(installed: tuple[Path, dict[str, str]], tmp_path: Path) -> None:

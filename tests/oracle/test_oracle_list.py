@@ -89,7 +89,7 @@ NO_COUNTS = {
     """,
     "draws a figure of which the table is judged": """
         report page; figures.figure numbers
-        figures.contour cell_hover level_labels; figures.curve mean_line; figures.paper plain_figure
+        figures.contour cell_hover level_labels; figures.curve mean_line
         figures.save file_bytes save; notebook plot show; cli.plotting save_plot
         cli.curve draw_curve; cli.surface draw_surface
         figures.contour.ContourFigure in_points name place; figures.curve.CurveFigure name
@@ -109,14 +109,11 @@ NO_COUNTS = {
         pages.explore.drawers curve draw graph surface; pages.explore.drawers.Picture changed key result sent title
         pages.explore.drawers.Charts axis end frames known lines search shelves stale surface task worth
         pages.explore.workbench draw; pages.inspect.base draw; pages.inspect.node draw most_interesting
-        pages.explore.workbench.Now notes preview result stopped tell told wait waits; pages.learn.method draw
-        pages.learn.pictures where; pages.own.check draw; pages.parts.charts show; pages.parts.ends coinciding restyle
+        pages.explore.workbench.Now notes preview result stopped tell told wait waits
+        pages.own.check draw; pages.parts.charts show; pages.parts.ends coinciding restyle
         pages.parts.headline in_full panel remarks report with_attack; pages.parts.neighbourhood marks_of
         pages.parts.promise promise; pages.parts.protect suggestions; pages.parts.selection selected_nodes
         pages.start.serve prepare
-    """,
-    "a proof with a mistake in it, which is refused": """
-        pages.files.forgeries forge as_zip; pages.files.forgeries.Forgery change proof verdict what
     """,
 }
 

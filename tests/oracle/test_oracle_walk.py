@@ -16,7 +16,7 @@ from tests.oracle.ways import WAYS, Count
 #: Ways that have nothing to say about some questions: budgets of any size without local ones, fields that are the whole
 #: graph, axes that end at zero.
 SOMETIMES_SILENT = {
-    "radius", "command radius", "page largest", "page family", "page film", "page map", "page story", "figure base",
+    "radius", "command radius", "page largest", "page family", "page film", "page map", "figure base",
     "command figures", "defend", "command defend", "page suggestion", "report",
 }  # fmt: skip
 

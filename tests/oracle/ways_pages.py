@@ -131,17 +131,6 @@ def _protecting(ask: Ask) -> Iterator[Count]:
     yield from of_certificate(found, ask.threat.replace(protected=protected))
 
 
-@way("page story", relaxations=("tight",))
-def _story(ask: Ask) -> Iterator[Count]:
-    view = prepared(ask)
-    with at_once() as parts:
-        steps = engine.story(view).result
-    threats = [ask.threat, ask.threat, *engine._story_threats(view)]
-    for told in [steps, *parts]:
-        for threat, (count, _, certificate) in zip(threats, told):
-            yield Count(threat, count, attack=None if certificate is None else certificate.attack_found)
-
-
 @way("page report", "report.packed", relaxations=("tight", "paper"))
 def _report(ask: Ask) -> Iterator[Count]:
     view = prepared(ask)

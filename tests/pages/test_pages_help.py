@@ -32,8 +32,6 @@ VIEWS = {
     "bring": {},
     "bring?votes": {"way": "votes"},
     "check": {},
-    "method": {},
-    "the_paper": {},
 }
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import zlib
 from collections.abc import Callable
 from pathlib import Path
@@ -55,7 +56,7 @@ def test_an_instance_that_is_not_here_is_not_replaced_by_another(open_page: Open
     assert not at.metric
     assert not at.get("plotly_chart")
     assert not at.dataframe
-    assert not any("labels" in block.value for block in at.markdown)
+    assert not any(re.search(r"\d[^.]{0,20} labels", block.value) for block in at.markdown)
     assert at.selectbox(key="instance").value is None
     assert parameter(at, "instance") == name, "a reload says it again"
 
@@ -145,6 +146,27 @@ def test_what_a_link_asks_of_one_page_counts_or_is_named(open_page: Open, page: 
     at = open_page(page, instance="ring-gcn-attr-s0", attr_del="4", **given)
     assert ignored(at) == set(given)
     assert all(parameter(at, key) != value for key, value in given.items())
+
+
+@pytest.mark.parametrize(
+    ("page", "given", "instead"),
+    [
+        ("the_paper", {}, "python -m experiments table"),
+        ("bring", {"way": "train"}, "certcore.smooth"),
+    ],
+)
+def test_a_link_to_what_is_gone_says_what_to_use_instead(
+    open_page: Open, page: str, given: dict[str, str], instead: str
+) -> None:
+    at = open_page(page, instance="ring-gcn-attr-s0", attr_del="4", **given)
+    assert instead in " ".join(box.value for box in (*at.info, *at.warning)).replace("\\", "")
+
+
+def test_the_guided_story_opens_what_there_is_to_learn(open_page: Open) -> None:
+    at = open_page("method", instance="ring-gcn-attr-s0", attr_del="4")
+    assert at.title[0].value == "Learn"
+    assert not at.info
+    assert "Not which labels stay" in " ".join(block.value for block in at.markdown)
 
 
 def test_the_note_goes_when_the_visitor_moves_on(open_page: Open) -> None:

@@ -51,7 +51,7 @@ def straight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(film, "ask", ask)
 
 
-@pytest.mark.parametrize("asked", [engine.certificate, engine.story, engine.proof])
+@pytest.mark.parametrize("asked", [engine.certificate, engine.proof])
 def test_the_engine_behind_the_pages_stops(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     straight(monkeypatch)
     view = view_of(4)

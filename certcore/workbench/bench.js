@@ -23,6 +23,7 @@ class Bench {
     this.lit = null;
     this.ghost = null;
     this.made = new WeakMap();
+    this.told = [];
     this.stage = new Stage(root, this);
     this.answer = new Answer(this);
     this.player = new Player(this);
@@ -137,6 +138,7 @@ class Bench {
   update(data, send) {
     this.next = data;
     this.send = send;
+    this.heard(data.heard ?? 0);
     clearTimeout(this.patience);
     this.patience = setTimeout(() => this.fetch(true), 1500);
     this.fetch();
@@ -499,8 +501,24 @@ class Bench {
   wait() {
     this.asked = { values: { ...this.values }, since: performance.now() };
   }
+  // A run of the page that a newer one overtakes takes what it was told with it, and of two events in a row Streamlit hands
+  // on the last: so every event is told again until a message says that it was heard.
   tell(event) {
-    if (this.send) this.send("event", { ...event, at: Date.now() });
+    if (!this.send) return;
+    this.told = this.told.filter((one) => !Object.keys(event).every((name) => name in one));
+    this.counted = Math.max(Date.now(), (this.counted ?? 0) + 1);
+    this.told.push({ ...event, at: this.counted });
+    this.tellAgain(8000);
+  }
+  tellAgain(patience) {
+    clearTimeout(this.telling);
+    this.send("event", { events: this.told });
+    this.telling = setTimeout(() => this.tellAgain(2 * patience), patience);
+  }
+  heard(last) {
+    this.told = this.told.filter((one) => one.at > last);
+    clearTimeout(this.telling);
+    if (this.told.length) this.telling = setTimeout(() => this.tellAgain(8000), 600);
   }
   drawer(name) {
     this.tell({ drawer: name });
@@ -676,6 +694,7 @@ class Bench {
     clearTimeout(this.later);
     clearTimeout(this.resting);
     clearTimeout(this.patience);
+    clearTimeout(this.telling);
     this.player.end();
     this.stage.end();
     for (const made of [this.answer.parts, this.answer.key, this.stage.stage])

@@ -6,6 +6,7 @@ sends again only if they have changed. What is drawn, and how, is in `certcore/w
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -44,11 +45,32 @@ def put(name: str, data: dict[str, Any]) -> str:
     return str(data.get("key", ""))
 
 
-def draw(instance: Instance, data: dict[str, Any]) -> Event:
-    """Draw the workbench; returns what was done in it in this run."""
-    answer = _components()[1](key="workbench", data=data, on_event_change=lambda: None)
-    said = answer.get("event") if answer else None
-    return read_event(said, instance.graph.n_nodes)
+def draw(instance: Instance, data: dict[str, Any]) -> Iterator[Event]:
+    """Draw the workbench; then one event after the other that was told and not acted upon yet, oldest first.
+
+    The browser tells every event again until a message says that it was heard: a run that a newer one overtakes takes
+    what it was told with it. What was heard waits here, so that no run can take it away.
+    """
+    data = data | {"heard": st.session_state.get("_heard", 0)}
+    _components()[1](key="workbench", data=data, on_event_change=_hear)
+    waiting = st.session_state.get("_waiting", [])
+    while waiting:
+        yield read_event(waiting.pop(0), instance.graph.n_nodes)
+
+
+def _hear() -> None:
+    fresh = fresh_events((st.session_state.get("workbench") or {}).get("event"), st.session_state.get("_heard", 0))
+    if fresh:
+        st.session_state["_waiting"] = [*st.session_state.get("_waiting", []), *fresh]
+        st.session_state["_heard"] = fresh[-1]["at"]
+
+
+def fresh_events(said: Any, heard: int) -> list[dict[str, Any]]:
+    """The events that came after the last one heard, oldest first."""
+    events = said.get("events") if isinstance(said, dict) else None
+    known = [one for one in events if isinstance(one, dict)] if isinstance(events, list) else []
+    known = [one for one in known if isinstance(one.get("at"), int) and one["at"] > heard]
+    return sorted(known, key=lambda one: one["at"])
 
 
 def read_event(said: Any, n_nodes: int) -> Event:

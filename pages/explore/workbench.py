@@ -158,9 +158,10 @@ def draw(view: View) -> None:
     axes = {axis: film.AXES[axis].capitalize()} | axes
     on_model = st.session_state["adversary"] == "model"
     small = bench.small(view, axis, end, axes, seen, _told(view, now, charts), on_model)
-    event = canvas.draw(view.instance, small)
+    events = canvas.draw(view.instance, small)
+    for event in events:
+        _act(view, event)
     _more(view, now.result)
-    _act(view, event)
     drawers.draw(view, now.result, now.fresh, pictures, charts, now.waits)
     work.watch_all(now.waits, now.tell)
 

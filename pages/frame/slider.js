@@ -21,6 +21,7 @@ class Slider {
     shelf().hearing.add(this.hear);
   }
   update(data, send) {
+    const before = this.data?.options[Number(this.input.value)];
     this.data = data;
     this.send = send;
     this.label.textContent = data.label;
@@ -35,7 +36,8 @@ class Slider {
       (data.value === this.asked.value || performance.now() - this.asked.since > 15000)
     )
       this.asked = null;
-    if (!this.held && !this.later && !this.asked) this.place(data.value);
+    const kept = this.held || this.later || this.asked;
+    this.place(kept && before !== undefined ? before : data.value); // the stops may be others by now
   }
   wait(value) {
     this.asked = value === this.data.value ? null : { value, since: performance.now() };

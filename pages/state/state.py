@@ -163,7 +163,7 @@ def restore(page: str, own: dict[str, Control]) -> None:
             memory[key] = _read(key, control, link)
         memory.setdefault(key, control[0])
     link.shown = False
-    moves = st.session_state.pop("_moves", {})
+    moves = st.session_state.get("_moves", {})
     memory |= moves
     if started or back:
         memory["_start"] = not any(name in st.query_params for name in TYPES)
@@ -171,6 +171,7 @@ def restore(page: str, own: dict[str, Control]) -> None:
         # What is not drawn, because another control hides it, comes from memory as well.
         if started or back or turned or key not in st.session_state or key in moves or _idle(key, memory):
             st.session_state[key] = memory[key]
+    st.session_state.pop("_moves", None)  # not before: a newer run may overtake this one anywhere
     st.session_state["_page"] = page
 
 

@@ -39,7 +39,8 @@ def quiet(page: Any, **at: int) -> None:
     """Wait until number, attack, curve and map are there (of these budgets) and nothing is under way."""
     page.wait_for_function(
         """(at) => { const now = window.certcore?.bench?.(), map = window.certcore?.map?.();
-          return now?.fresh && !now.moved && Object.entries(at).every(([name, value]) => now.at[name] === value)
+          return now?.fresh && !now.moved && !window.certcore.benchView.told.length
+            && Object.entries(at).every(([name, value]) => now.at[name] === value)
             && map?.panels?.[0]?.sites && now.line && now.map
             && Object.values(now.progress).every((share) => share === null); }""",
         arg=at,

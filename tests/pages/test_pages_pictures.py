@@ -128,6 +128,14 @@ def test_what_the_browser_says_is_believed_only_as_far_as_it_makes_sense() -> No
     assert view.read_event({"only": [4, 9, "x"]}, N) == view.Event("only", [4])
 
 
+def test_an_event_told_again_is_heard_once_and_in_its_order() -> None:
+    first, second = {"chosen": None, "at": 5}, {"open": 3, "at": 7}
+    assert view.fresh_events({"events": [second, first]}, 0) == [first, second]
+    assert view.fresh_events({"events": [first, second]}, 5) == [second]
+    for said in (None, 3, {}, {"events": 3}, {"events": [3, {"open": 1}, {"at": "x"}]}):
+        assert view.fresh_events(said, 0) == []
+
+
 def test_far_out_nodes_do_not_squeeze_the_rest() -> None:
     points = np.concatenate([np.random.default_rng(0).random((500, 2)), [[1000.0, 1000.0]]])
     fitted = parts.fitted(points)

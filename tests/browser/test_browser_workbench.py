@@ -288,7 +288,8 @@ def test_events_that_overtake_each_other_are_all_heard(visit: Visit) -> None:
     """A run of the page that a newer one overtakes must not take with it what it was told."""
     page = opened(visit())
     page.evaluate(
-        """async () => { const bench = window.certcore.benchView, rest = () => new Promise((done) => setTimeout(done, 40));
+        """async () => { const bench = window.certcore.benchView;
+          const rest = () => new Promise((done) => setTimeout(done, 40));
           bench.tell({ chosen: { node: 4 } }); await rest(); bench.tell({ colour: "class" }); await rest();
           bench.tell({ move: { attr_del: 7 } }); }"""
     )

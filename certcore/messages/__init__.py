@@ -37,6 +37,7 @@ from certcore.messages.headline import (
     short_sub,
     short_sure,
     short_uncovered,
+    where_ballots,
 )
 from certcore.messages.model import (
     Accuracy,

@@ -248,4 +248,16 @@ def short_uncovered(instance: Instance, missing: Sequence[str]) -> tuple[Text, T
     why = (
         f"This file proves something about {covered} only. Any other flip would count against every label in its reach."
     )
+    if (ballots := where_ballots(instance, missing)) is not None:
+        why += f" {ballots}"
     return text(f"{names[0] if len(names) == 1 else 'Other types'}: not covered."), text(why)
+
+
+def where_ballots(instance: Instance, missing: Sequence[str]) -> Text | None:
+    """Whoever asks about added edges or new nodes: what certifies them; None where nothing of it is missing."""
+    asked = [name for name in ("adj_add", "inject") if name in missing]
+    if not asked or ballots_of(instance) is not None:
+        return None
+    what = {"adj_add": "Added edges", "inject": "new nodes"}
+    told = " and ".join(what[name] for name in asked)
+    return text(f"{told[:1].upper()}{told[1:]} are certified by ballots: `certcore.ballots` makes such a file.")

@@ -130,7 +130,7 @@ def _chosen(view: View, bar: Any) -> list[str]:
     """Whom the present instance is compared with."""
     others = [name for name in bundles.names() if name != view.name]
     if st.session_state["with"] is None:
-        state.replace("with", bundles.most_alike(view.name, others)[:2], "nothing to compare with was named")
+        state.replace("with", bundles.on_equal_terms(view.name, others)[:2], "nothing to compare with was named")
     here = [name for name in st.session_state["with"] if name in others]
     if here != st.session_state["with"]:
         state.replace("with", here, "not all of these are here, or beside the present one")

@@ -163,10 +163,13 @@ def _coverage(name: str) -> tuple[tuple[str, ...], int | None]:
 
 @functools.lru_cache(maxsize=256)
 def _read_coverage(path: str, changed: int) -> tuple[tuple[str, ...], int | None]:
-    arrays = read_npz(path, keys=("theta", "n_samples", "base_axes"))
+    arrays = read_npz(path, keys=("theta", "n_samples", "base_axes", "attr_std", "ballots_weight"))
+    if "ballots_weight" in arrays:
+        return (*FLIPS, "inject"), None
     if "theta" in arrays:
         flips = zip(FLIPS, Noise.of(arrays["theta"].reshape(-1)).fractions)
-        return tuple(name for name, share in flips if share), int(arrays["n_samples"])
+        moved = ("attr_l2",) if "attr_std" in arrays else ()
+        return tuple(name for name, share in flips if share) + moved, int(arrays["n_samples"])
     return tuple(str(axis) for axis in arrays["base_axes"].reshape(-1)), None
 
 
@@ -180,9 +183,10 @@ def covering(types: list[str], stem: str) -> list[str]:
 
 
 def most_alike(name: str, others: list[str]) -> list[str]:
-    """The others, those first that can be compared with this one: same types and graph, another model, as many samples.
+    """The others, those first that can be compared with this one: types in common, as many samples, same graph.
 
-    Other splits of the same model come after other models: they say less.
+    More samples alone certify more, so their number comes before the graph. Other splits of the same model come after
+    other models: they say less.
     """
     types, votes = _coverage(name)
     if not types:  # no file to compare with
@@ -192,9 +196,17 @@ def most_alike(name: str, others: list[str]) -> list[str]:
         theirs, number = _coverage(other)
         same_group = other.rsplit("-s", 1)[0] == name.rsplit("-s", 1)[0]
         graph = other.split("-")[0] != name.split("-")[0]
-        return not set(types) & set(theirs), types != theirs, graph, same_group, votes != number
+        missing = [name not in theirs for name in types]
+        return all(missing), votes != number, any(missing), graph, same_group, types != theirs
 
     return sorted(others, key=unlike)
+
+
+def on_equal_terms(name: str, others: list[str]) -> list[str]:
+    """Of the others those that cover a type of this one with as many samples, the most alike first."""
+    types, votes = _coverage(name)
+    fair = [other for other in others if set(types) & set(_coverage(other)[0]) and _coverage(other)[1] == votes]
+    return most_alike(name, fair)
 
 
 def keep(data: bytes, name: str) -> tuple[str, Instance]:

@@ -6,11 +6,13 @@ from typing import Any
 
 import streamlit as st
 
+from certcore import messages
 from certcore.common.errors import InputError
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.instance.instance import instance_to_arrays
 
 from ..files import bundles, examples, validation
+from ..files.advice import advice
 from ..messages.text import count, listing, markdown
 from ..state import controls, menu, state
 from ..state.state import View
@@ -29,7 +31,10 @@ def _way(text: str) -> str:
 
 
 OWN: dict[str, state.Control] = {"way": ("instance", _way)}
-MOST_MB = 100
+TORCH = (
+    "`smooth` needs torch and torch-geometric: `make train` adds them to a clone, `pip install '.[train]'` to an "
+    "environment of your own. The dashboard needs neither."
+)
 
 
 def take(parts: list[tuple[str, bytes]]) -> None:
@@ -60,6 +65,9 @@ def take(parts: list[tuple[str, bytes]]) -> None:
         f"attributes; the base certificate covers {covered}. It is in the list of instances now.",
         icon=":material/check_circle:",
     )
+    missing = [name for name in TYPES if name not in instance.covered_types]
+    if (ballots := messages.where_ballots(instance, missing)) is not None:
+        st.info(ballots.markdown, icon=":material/how_to_vote:")
     if st.button(
         "Open it", type="primary", icon=":material/open_in_new:", key="open_import", help="What is guaranteed for it."
     ):
@@ -71,9 +79,12 @@ def draw(view: View | None) -> None:
         st.caption(
             "Others use this server too: what you upload is listed for you alone, until you close or reload this page."
         )
-    with st.expander("From your own model, in Python", expanded=True, icon=":material/code:"):
-        st.code(examples.SNIPPET, language="python")
-        st.caption("The table of all keys of an instance file is in the documentation; unknown keys are ignored.")
+    st.markdown(
+        "From your own model, in Python: `model` is a trained torch-geometric network, `data` its graph. What they "
+        "write is uploaded below."
+    )
+    st.code(examples.FIVE_LINES, language="python")
+    st.caption(TORCH)
     way = controls.segmented_control(
         st, "What do you have?", list(WAYS), format_func=WAYS.__getitem__, key="way", help="Two ways in."
     )
@@ -85,7 +96,15 @@ def draw(view: View | None) -> None:
 
 
 def _upload(place: Any, label: str, key: str, help: str) -> Any:
-    return place.file_uploader(label, type=["npz"], max_upload_size=MOST_MB, key=key, help=help)
+    """A place for a file; one that is no `.npz` file is answered with what to do with it."""
+    file = place.file_uploader(label, key=key, help=help)
+    if file is None or file.name.lower().endswith(".npz"):
+        return file
+    told, line = advice(file.name)
+    place.info(f"**{markdown(file.name, 80)}** {told}", icon=":material/lightbulb:")
+    if line:
+        place.code(line, language="python")
+    return None
 
 
 def _example(label: str, data: bytes, help: str) -> None:
@@ -94,7 +113,7 @@ def _example(label: str, data: bytes, help: str) -> None:
 
 
 def _instance() -> None:
-    told = f"One .npz file with graph, fields and base certificate; at most {MOST_MB} MB."
+    told = "One .npz file with graph, fields and base certificate, as `save_instance` writes it."
     file = _upload(st, "Instance file (.npz)", "upload_instance", told)
     if file is not None:
         take([(file.name, file.getvalue())])

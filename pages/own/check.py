@@ -21,7 +21,6 @@ from ..state.state import View
 TITLE = "Check a proof"
 LEAD = "Drop a proof and the instance it speaks about. The bound is recomputed in exact integers, without a solver."
 NEEDS_INSTANCE = False
-MOST_MB = 100
 
 
 @dataclass(frozen=True)
@@ -38,14 +37,12 @@ def draw(view: View | None) -> None:
     proof_file = left.file_uploader(
         "Proof (JSON)",
         type=["json"],
-        max_upload_size=MOST_MB,
         key="proof_file",
         help="Written by the “Verified” badge or `certcore certify --proof`.",
     )
     instance_file = right.file_uploader(
         "Instance (.npz)",
         type=["npz"],
-        max_upload_size=MOST_MB,
         key="instance_file",
         help="Leave empty to check against the instance in the sidebar.",
     )

@@ -48,11 +48,11 @@ def test_larger_local_budgets_in_a_link_are_cut(open_page: Open) -> None:
     assert messages.threat_words(ThreatModel(attr_add=5, local_attr_add=1)) in words_of(at)
 
 
-@pytest.mark.parametrize("page", ["curves", "contours", "compare", "method", "attack_map", "node", "base"])
+@pytest.mark.parametrize("page", ["curves", "contours", "compare", "attack_map", "node", "base"])
 def test_every_page_works_at_every_budget(open_page: Open, page: str) -> None:
     at = open_page(page, instance=LIMITED, attr_add="7", **{"with": "ring-gcn-attr-s0"})
     assert not any("holds for at most" in block.value for block in at.markdown)
-    if page in ("curves", "contours", "compare", "method", "base"):
+    if page in ("curves", "contours", "compare", "base"):
         assert at.get("plotly_chart")
     if page == "method":
         steps = [b.value for b in at.markdown if "certified" in b.value and b.value.startswith(("**3", "**4"))]

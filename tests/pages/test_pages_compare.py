@@ -81,7 +81,7 @@ def test_the_table_has_the_certified_share_at_the_sliders_position(open_page: Op
 
 def test_radii_on_the_screen_are_not_rounded_up(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     """The browser rounds to the nearest: it must get numbers that need no rounding."""
-    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5", **BESIDE)
     shown = at.dataframe[0].value
     for column, digits in (("r̄ naive", 2), ("r̄ collective", 2), ("gain (×)", 1)):
         assert all(value == round(value, digits) for value in shown[column])
@@ -93,7 +93,7 @@ def test_radii_on_the_screen_are_not_rounded_up(open_page: Open, monkeypatch: py
             dataclasses.replace(line, average_radius=radius) for line, radius in zip(lines(*given), (1.999, 1.0))
         ),
     )
-    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5")
+    at = open_page("compare", instance="ring-gcn-attr-s0", attr_del="3", cmp_to="5", **BESIDE)
     shown = at.dataframe[0].value
     assert (set(shown["r̄ collective"]), set(shown["gain (×)"])) == ({1.99}, {1.9})
 
@@ -133,6 +133,19 @@ def test_ends_of_lines_tell_the_verified_shares_and_lines_that_coincide(
     assert said.startswith(
         "#### As much" if shares["split 0"] >= shares["split 2"] else "#### Most is proven for split 2"
     )
+
+
+def test_it_opens_with_equal_numbers_of_samples(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(__file__).resolve().parents[2] / "precomputed"
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(folder))
+    at = open_page("compare", instance="citeseer-gcn-attr-s0", attr_del="2", cmp_to="3")
+    assert at.multiselect(key="with").value == ["citeseer-gcn-joint-s0", "citeseer-gcn-attr-s1"]
+    assert not any("samples differ" in one.value for one in at.caption)
+    names = bundles.on_disk()
+    for name in names:
+        facts = bundles.load(name).base.facts
+        for other in bundles.on_equal_terms(name, [one for one in names if one != name])[:2]:
+            assert bundles.load(other).base.facts.get("samples") == facts.get("samples")
 
 
 def test_numbers_of_samples_that_differ_are_said_beside_the_claim(

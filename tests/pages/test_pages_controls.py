@@ -257,19 +257,6 @@ def test_splits_are_one_entry_of_the_chooser_and_chosen_behind_more(open_page: O
     }  # fmt: skip
 
 
-def test_each_step_of_the_method_has_a_picture_of_the_live_instance(open_page: Open) -> None:
-    def told(budget: str) -> list[str]:
-        at = open_page("method", instance="ring-gcn-attr-s0", attr_del=budget)
-        ends = ("reaches them all.", "attacker of its own.", "lose their certificate.")
-        return [one.value for one in at.caption if one.value.endswith(ends)]
-
-    few, many = told("2"), told("6")
-    assert len(few) == len(many) == 5
-    assert all(a != b for a, b in zip(few[:3], many[:3])), "they move with the budget"
-    found = reach(grid_instance(), certify(grid_instance(), ThreatModel(attr_del=6)))
-    assert f"; {int(found.lost.sum())} labels lose" in many[2]
-
-
 def test_without_a_node_in_the_link_one_opens_whose_certificate_is_lost(open_page: Open) -> None:
     at = open_page("node", instance="ring-gcn-attr-s0", attr_del="5")
     instance = grid_instance()

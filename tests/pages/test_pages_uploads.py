@@ -32,6 +32,50 @@ def test_examples_are_valid() -> None:
     assert load_instance(examples.instance()).graph.n_nodes == examples.N
 
 
+@pytest.mark.parametrize(
+    ("name", "reader"),
+    [
+        ("model.pt", "torch.load('model.pt', weights_only=False)"),
+        ("nodes.csv", "pandas.read_csv('nodes.csv')"),
+        ("karate.GraphML", "networkx.read_graphml('karate.GraphML')"),
+        ("edges.txt", "networkx.read_edgelist('edges.txt')"),
+        ("proof.json", "Check a proof"),
+        ("notes.docx", "no `.npz` file"),
+    ],
+)
+def test_another_file_is_told_what_to_do_with_it(
+    open_page: Callable[..., AppTest], name: str, reader: str, tmp_path: Path
+) -> None:
+    page = open_page("bring")
+    page.file_uploader(key="upload_instance").upload(name, b"anything").run()
+    assert not page.exception
+    assert not page.error
+    (told,) = [box.value for box in page.info]
+    assert name in told.replace("\\", "")
+    assert told.count(". ") == 0, "one sentence"
+    assert reader in f"{told} {' '.join(block.value for block in page.code)}"
+    assert not list((tmp_path / "imported").glob("**/*")), "nothing of it is kept"
+
+
+def test_the_five_lines_are_those_of_the_readme(open_page: Callable[..., AppTest]) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    lines = [line for line in examples.FIVE_LINES.splitlines() if line]
+    assert len(lines) == 6, "the import, and five lines"
+    assert all(line in readme for line in lines)
+    page = open_page("bring")
+    assert page.code[0].value == examples.FIVE_LINES.rstrip("\n")
+    assert any("make train" in caption.value for caption in page.caption)
+
+
+def test_who_asks_about_added_edges_is_told_about_ballots(open_page: Callable[..., AppTest]) -> None:
+    """Smoothing speaks about deleted edges at most."""
+    for stem, told in (("citeseer-gcn-adj-s0", True), ("cora-decoupled-ballots-s0", False)):
+        path = next(path for path in SHIPPED if path.stem == stem)
+        page = open_page("bring")
+        page.file_uploader(key="upload_instance").upload(path.name, path.read_bytes()).run()
+        assert any("Added edges and new nodes are certified by ballots" in box.value for box in page.info) == told
+
+
 def test_every_missing_key_is_named() -> None:
     kept = arrays()
     for key in ("n_nodes", "adj_indptr", "layers", "base_grid"):

@@ -25,6 +25,7 @@ class Bench {
     this.made = new WeakMap();
     this.told = [];
     this.stage = new Stage(root, this);
+    this.side = new Side(this);
     this.answer = new Answer(this);
     this.player = new Player(this);
     this.curve = new CurveChart(this);
@@ -473,6 +474,7 @@ class Bench {
       chart.sayWhose(stale);
     }
     this.player.draw();
+    this.side.draw();
   }
 
   // --- doing ---
@@ -696,6 +698,7 @@ class Bench {
     clearTimeout(this.patience);
     clearTimeout(this.telling);
     this.player.end();
+    this.side.end();
     this.stage.end();
     for (const made of [this.answer.parts, this.answer.key, this.stage.stage])
       made.replaceChildren();

@@ -10,11 +10,15 @@ function drawLegend(map) {
   if (!attack.relaxed && attack.lost.length)
     items.push(entry(map, [shapePart("square", tones.lost)], map.states[LOST], [LOST, PARTLY]));
   if (attack.changed.size) {
-    const cross = { d: "m5.4 5.4 5.2 5.2m0-5.2-5.2 5.2", stroke: tones.paper, "stroke-width": 1.4 };
-    const parts = [shapePart("square", tones.changed), ["path", cross]];
-    items.push(entry(map, parts, `label changed (${thousands(attack.changed.size)})`));
+    const text = `label changed (${thousands(attack.changed.size)})`;
+    items.push(groupEntry(map, changedParts(tones), text, "changed"));
   }
-  if (attack.relaxed || looks.bar) items.push(...scaleEntries(map, attack, looks.bar));
+  const near = sizeOfGroup(attack, "near");
+  if (near) {
+    const text = `${thousands(near)} ${groupText(attack, "near")}`;
+    items.push(groupEntry(map, [nearPart(tones)], text, "near"));
+  }
+  if (attack.relaxed || looks.bar) items.push(scaleEntry(map, attack, looks.bar));
   for (const look of looks.toReversed())
     if (look.count && look.label)
       items.push(entry(map, lookParts(look), look.label, look.state >= 0 ? [look.state] : null));
@@ -52,6 +56,32 @@ function entry(map, parts, text, states) {
   return item;
 }
 
+// A mark of what an attack on the model changes, and the one of what one more flip would take.
+const changedParts = (tones) => [
+  shapePart("square", tones.changed),
+  ["path", { d: "m5.4 5.4 5.2 5.2m0-5.2-5.2 5.2", stroke: tones.paper, "stroke-width": 1.4 }],
+];
+const nearPart = (tones) => [
+  "rect",
+  { x: 1.5, y: 1.5, width: 13, height: 13, fill: "none", stroke: tones.lost, "stroke-width": 1.4 },
+];
+// An entry that opens its nodes as a table.
+function groupEntry(map, parts, text, name) {
+  const item = element("li"),
+    made = element("button", "");
+  made.type = "button";
+  made.dataset.group = name;
+  made.append(sample(parts), text);
+  made.setAttribute("aria-pressed", String(groupOf(map) === name));
+  made.onclick = (e) => {
+    e.stopPropagation();
+    chooseGroup(map, name);
+    if (groupOf(map) === name) map.bench.side?.open("nodes");
+  };
+  item.append(made);
+  return item;
+}
+
 function plainEntry(...content) {
   const item = element("li"),
     made = element("span", "plain");
@@ -81,23 +111,15 @@ function siteEntry(map, attack) {
 }
 
 // The colours of fractions, or of further flips, as a strip with its two ends.
-function scaleEntries(map, attack, bar) {
+function scaleEntry(map, attack, bar) {
   const scale = bar ? map.marginScale() : map.shareScale,
     strip = element("span", "strip"),
     unit = attack.step ? "of distance" : "flips";
   strip.style.background = `linear-gradient(to right, ${scale.join(",")})`;
-  const items = [
-    plainEntry(
-      bar ? bar.low : "0",
-      strip,
-      bar
-        ? `${bar.high} ${unit} beyond this attack can leave it uncertified`
-        : "1: fraction by which the bound counts it",
-    ),
-  ];
-  const near = attack.step ? `at most ${length(attack.step)}` : "one flip";
-  if (bar?.next) items.push(plainEntry(`${thousands(bar.next)} are ${near} away`));
-  return items;
+  const words = bar
+    ? `${bar.high} ${unit} beyond this attack can leave it uncertified`
+    : "1: fraction by which the bound counts it";
+  return plainEntry(bar ? bar.low : "0", strip, words);
 }
 
 function lookParts(look) {

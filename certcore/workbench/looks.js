@@ -24,9 +24,9 @@ function looksOf(stage, attack) {
   else if (colour === "correct" && graph.right) lookByRight(stage, looks);
   else if (colour === "margin") lookByMargin(stage, attack, looks);
   else lookByState(stage, attack, looks);
-  const shown = stage.lighted ?? stage.only;
-  if (shown.length)
-    for (let i = 0; i < graph.n; i++) if (!shown.includes(attack.state[i])) of[i] = looks.hidden;
+  const shows = filterOf(stage, attack);
+  looks.plain = shows ? of.slice() : of;
+  if (shows) for (let i = 0; i < graph.n; i++) if (!shows(i)) of[i] = looks.hidden;
   const counted = (i) =>
     attack.state[i] !== LOST && !(attack.relaxed && attack.state[i] === PARTLY);
   for (let i = 0; i < graph.n; i++)
@@ -84,7 +84,7 @@ function lookByMargin(stage, attack, looks) {
   }
   const never = looks.add("no number of these flips", stage.tones.uncounted, "diamond", 1, 0.9);
   const text = (steps) => (attack.step ? length(steps * attack.step) : String(steps));
-  looks.bar = { low: text(1), high: text(most) + (most === 40 ? " or more" : ""), next: 0 };
+  looks.bar = { low: text(1), high: text(most) + (most === 40 ? " or more" : "") };
   const tone = (m) => {
     const share = (Math.max(1, Math.min(m, most)) - 1) / Math.max(1, most - 1);
     return first + Math.min(steps - 1, Math.floor(share * (steps - 1) + 0.5));
@@ -92,7 +92,6 @@ function lookByMargin(stage, attack, looks) {
   for (let i = 0; i < n; i++) {
     const m = attack.margin[i],
       state = attack.state[i];
-    if (m === 1 && state !== NOT_A_TARGET && state !== BEFORE && state !== LOST) looks.bar.next++;
     if (state === NOT_A_TARGET) looks.of[i] = looks.outside;
     else if (state === BEFORE) looks.of[i] = looks.before;
     else looks.of[i] = m < 0 ? never : tone(m);

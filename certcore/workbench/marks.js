@@ -22,6 +22,7 @@ function drawAttack(panel, c, lit) {
   drawEdgeSites(panel, c, sites);
   // Above the ends of lines and edges: what an added edge takes often stands at its end.
   if (!attack.relaxed) drawLost(panel, c, lit ? lit.broken : attack.lost, radius);
+  if (!lit && groupOf(panel.owner) === "near") drawNear(panel, c, radius);
   if (!lit) drawMarks(panel, c);
   for (const s of [...sites].reverse()) drawSite(panel, c, s, 1, seen, taken);
   drawNames(panel, c, lit, seen, taken, radius);
@@ -43,7 +44,8 @@ function drawLines(panel, c, lit, seen) {
     for (const s of lit.sites) connect(panel, c, s, joined(s), seen);
   } else if (!attack.relaxed && !attack.everyField) {
     const links = attack.breaks.reduce((sum, number) => sum + number, 0);
-    c.globalAlpha = Math.min(0.65, 170 / (links + 180) + 0.1);
+    const quiet = filterOf(panel.owner, attack) && groupOf(panel.owner) !== "lost" ? 0.3 : 1;
+    c.globalAlpha = quiet * Math.min(0.65, 170 / (links + 180) + 0.1);
     // Not wider than a pixel: wider lines take many times as long.
     c.lineWidth = 1;
     for (let s = 0; s < attack.count && seen.lines < 12000; s++)
@@ -76,12 +78,12 @@ function drawLost(panel, c, nodes, radius) {
     { sx, sy, x0, y0 } = panel.camera(),
     { xy } = panel.graph;
   const framed = o.colour === "class" || o.colour === "correct",
-    shown = o.lighted ?? o.only,
+    shows = filterOf(o, attack),
     edge = framed ? 1.5 : 1,
     outer = radius + edge / 2,
     inner = radius - edge / 2;
-  c.globalAlpha = shown.length && !shown.includes(LOST) ? 0.15 : 1;
   for (const node of nodes) {
+    c.globalAlpha = !shows || shows(node) ? 1 : 0.15;
     const x = x0 + xy[2 * node] * sx,
       y = y0 + xy[2 * node + 1] * sy;
     if (x < -20 || y < -20 || x > panel.width + 20 || y > panel.height + 20) continue;
@@ -90,6 +92,21 @@ function drawLost(panel, c, nodes, radius) {
     c.fillStyle = attack.changed.has(node) ? o.tones.changed : o.lostColour;
     c.fillRect(x - inner, y - inner, 2 * inner, 2 * inner);
     if (attack.changed.has(node)) drawCross(c, x, y, inner * 0.62, o.paper);
+  }
+}
+
+// What one more flip would take: a hollow square around its own mark.
+function drawNear(panel, c, radius) {
+  const { owner: o, attack } = panel,
+    shows = filterOf(o, attack),
+    r = Math.max(radius, panel.dot() * 1.2) + 1.5;
+  c.globalAlpha = 1;
+  c.strokeStyle = o.lostColour;
+  c.lineWidth = 1.3;
+  for (let node = 0; node < o.graph.n; node++) {
+    if (!isNear(attack, node) || (shows && !shows(node))) continue;
+    const [x, y] = panel.place(node);
+    c.strokeRect(x - r, y - r, 2 * r, 2 * r);
   }
 }
 

@@ -1,10 +1,6 @@
 """Static parts of the workbench in the browser: scripts, style, markup, and the graph as arrays of numbers and text.
 
-Scripts: `bus.js` messages between parts, `graph.js` arrays, `looks.js` colours and shapes of nodes; `panel.js` one
-picture, drawn by `ground.js` (edges, nodes), `marks.js` (what an attack does), `spread.js` and `sites.js` (marks of
-sites) and `names.js`; `hand.js` lasso and box, `pointer.js` input, `tools.js` buttons, `beside.js` cards and list,
-`legend.js`, `stage.js` camera and selection; `answer.js` number and bar, `curve.js` the two charts, `player.js`
-animation over the budget, `bench.js` one set of budgets for all of them.
+The scripts are one text in the order of `SCRIPTS`; the first line of each says what it is about.
 """
 
 from __future__ import annotations
@@ -26,7 +22,7 @@ from certcore.messages.text import plain
 
 _HERE = Path(__file__).parent
 DRAWING = ("graph", "looks", "ground", "marks", "spread", "sites", "names", "panel")
-STAGE = ("hand", "pointer", "tools", "beside", "legend", "stage")
+STAGE = ("groups", "hand", "pointer", "tools", "beside", "legend", "nodes", "side", "stage")
 SCRIPTS = ("bus", *DRAWING, *STAGE, "answer", "curve", "player", "bench")
 #: Number of classes with a colour of their own; further ones share the last colour.
 MOST_CLASSES = len(CLASSES) - 1
@@ -50,7 +46,8 @@ def style() -> str:
         shade = "#0008" if scheme == "dark" else "#1b243022"
         card = f"color-mix(in srgb, {getattr(TOKENS['paper'], scheme)} 93%, transparent)"
         schemes.append(f"{place} {{ {colours}--card: {card}; --shade: 0 1px 2px {shade}, 0 4px 14px {shade}; }}")
-    return "\n".join([*schemes, (_HERE / "bench.css").read_text(encoding="utf-8")])
+    sheets = [(_HERE / f"{name}.css").read_text(encoding="utf-8") for name in ("bench", "stage")]
+    return "\n".join([*schemes, *sheets])
 
 
 def markup() -> str:

@@ -117,6 +117,7 @@ function keyed(stage, panel, e) {
   } else if (e.key === "a") zoomToAttack(stage);
   else if (e.key === "Enter" && stage.chosen)
     stage.bench.tell({ open: stage.chosen.node ?? Number(stage.chosen.edge.split("-")[0]) });
+  else if (e.key === "Escape" && endGroup(stage)) stage.live.textContent = "All nodes";
   else if (e.key === "Escape" && stage.chosen) stage.choose(null);
   else return;
   e.preventDefault();

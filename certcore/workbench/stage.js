@@ -15,6 +15,10 @@ class Stage {
     this.pointers = new Map();
     this.sent = [];
     this.only = [];
+    this.group = "";
+    this.classOnly = null;
+    this.chips = element("div", "chips");
+    this.whole.append(this.chips);
     this.zoom = 1;
     this.panX = 0;
     this.panY = 0;
@@ -62,6 +66,8 @@ class Stage {
       this.fit();
       this.selection = [];
       this.hover = null;
+      this.group = "";
+      this.classOnly = null;
     }
     if (data.selection) this.selection = data.selection;
     const options = JSON.stringify(data.colours),
@@ -89,7 +95,9 @@ class Stage {
   setOnly(states) {
     if (JSON.stringify(states) === JSON.stringify(this.only)) return;
     this.only = states;
+    if (states.length) this.group = "";
     this.forget();
+    if (this.attacks.length && this.graph) drawChips(this);
   }
   lightStates(states) {
     this.lighted = states;
@@ -170,13 +178,14 @@ class Stage {
     if (!this.attacks.length || !this.graph) return;
     // What is drawn anew are other buttons: whoever stood on one by keyboard stands on its successor.
     const held = this.held(),
-      part = [this.list, this.detail].find((box) => box.contains(held));
+      part = [this.list, this.detail, this.legend].find((box) => box.contains(held));
     const at = part ? [...part.querySelectorAll("button, select")].indexOf(held) : -1;
     drawList(this);
     markList(this);
     drawDetail(this);
     drawLegend(this);
     drawActs(this);
+    drawChips(this);
     if (at >= 0) part.querySelectorAll("button, select")[at]?.focus({ preventScroll: true });
   }
   held() {
@@ -372,6 +381,7 @@ class Stage {
     drawLegend(this);
     drawActs(this);
     this.paint();
+    this.bench.render();
     this.live.textContent = `${some(nodes.length, "node", "nodes")} selected`;
     this.bench.tell({ selected: nodes });
   }
@@ -416,6 +426,8 @@ class Stage {
   }
 
   end() {
+    this.chips.remove();
+    window.removeEventListener("keydown", this.escape);
     clearTimeout(this.telling);
     clearTimeout(this.counting);
     clearTimeout(this.resting);

@@ -25,6 +25,12 @@ function wireTools(stage) {
     }
   };
   wireChoices(stage);
+  // Wherever the keyboard is, Escape ends a chosen group.
+  stage.escape = (e) => {
+    const typing = e.composedPath()[0].matches?.("input, select, textarea, [role=dialog] *");
+    if (e.key === "Escape" && !typing && endGroup(stage)) e.preventDefault();
+  };
+  window.addEventListener("keydown", stage.escape);
   on(".find", () => stage.openFind());
   stage.sought.onkeydown = (e) => {
     if (e.key === "Enter") findNode(stage, stage.sought.value);

@@ -403,9 +403,10 @@ class Part:
 class Landscape:
     """Every attack within the largest budgets, and what each leaves uncertified."""
 
-    def __init__(self, world: World, threat: ThreatModel, top: Budget) -> None:
+    def __init__(self, world: World, threat: ThreatModel, top: Budget, weights: list[int] | None = None) -> None:
         self.world, self.threat, self.top = world, threat, top
         self.targets = world.targets(threat)
+        self.weights = [1] * len(self.targets) if weights is None else weights
         self.whole = world.whole_graph(threat)
         protected = set(np.asarray(threat.protected).tolist())
         self.free = [m not in protected for m in range(world.n)]
@@ -488,7 +489,8 @@ class Landscape:
             broken = np.array(
                 [not self.world.certified(target, b) for b in itertools.product(*map(range, sides))]
             ).reshape(sides)
-            attacked += broken[tuple(effect[index, place] for effect, index in zip(effects, everything))]
+            lost = broken[tuple(effect[index, place] for effect, index in zip(effects, everything))]
+            attacked += self.weights[place] * lost
         return attacked
 
     @cached_property

@@ -24,7 +24,7 @@ def citeseer() -> Instance:
 
 def cora_ml(kind: str = "attr") -> Instance | None:
     """Cora-ML with the votes kept in the repository, if its graph is at hand."""
-    graph, votes = SHARED / "cora_ml.npz", ROOT / "docs" / "results" / "votes" / f"cora_ml-gcn-{kind}-s0.npz"
+    graph, votes = SHARED / "cora_ml.npz", ROOT / "experiments" / "votes" / f"cora_ml-gcn-{kind}-s0.npz"
     if not graph.exists() or not votes.exists():
         return None
     return join_votes(votes, load_dataset_file(graph, "cora_ml"))

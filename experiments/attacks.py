@@ -39,7 +39,7 @@ PAGE, MARKS = ROOT / "docs" / "explanation" / "attacks.md", ("<!-- table -->", "
 #: What methods are called in the table.
 METHODS_SHOWN = {("local", True): "found, nested", ("local", False): "found, one budget at a time",
                  ("certificate", False): "found"}  # fmt: skip
-BUNDLES, RESULTS = ROOT / "precomputed", ROOT / "docs" / "results" / "attacks"
+BUNDLES, COUNTS = ROOT / "precomputed", ROOT / "docs" / "results" / "attacks.json"
 #: Budgets at which methods are compared.
 COMPARED = (10, 50, 200, 1000)
 LARGEST = COMPARED[-1]
@@ -88,9 +88,13 @@ class Task:
         return beside(BUNDLES / f"{self.bundle}.npz", self.kind)
 
     @property
-    def compared(self) -> Path:
+    def name(self) -> str:
+        return f"{self.bundle}{self.kind and '.'}{self.kind}.{self.method}"
+
+    @property
+    def compared(self) -> dict[str, Any] | None:
         """Of those that are there to be compared with, the counts are enough."""
-        return RESULTS / f"{self.bundle}{self.kind and '.'}{self.kind}.{self.method}.json"
+        return _counts().get(self.name)
 
     @property
     def instance(self) -> Instance:
@@ -172,7 +176,7 @@ def make(task: Task, stop: Stop) -> str:
     """Make one attack, or as much of it as time allows; returns what became of it."""
     from certcore.pipeline.attacking import bundle_victim, with_attributes
 
-    if not task.nested and task.compared.exists():
+    if not task.nested and task.compared:
         return "there"
     instance = task.instance
     if isinstance(instance.base, BallotsBase):
@@ -197,10 +201,16 @@ def make(task: Task, stop: Stop) -> str:
     return _write(task, told, found)
 
 
+def _counts() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(COUNTS.read_text()) if COUNTS.exists() else {}
+    return found
+
+
 def _write(task: Task, told: dict[str, Any], found: dict[int, dict[str, Any]]) -> str:
-    task.compared.parent.mkdir(parents=True, exist_ok=True)
-    with atomic_write(task.compared, "w") as handle:
-        handle.write(json.dumps(told | {"budgets": found}, indent=1) + "\n")
+    counts = _counts() | {task.name: told | {"budgets": {str(budget): one for budget, one in found.items()}}}
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in sorted(counts.items()))
+    with atomic_write(COUNTS, "w") as handle:
+        handle.write(f"{{\n{lines}\n}}\n")
     return str({budget: one["changed"] for budget, one in found.items()})
 
 
@@ -276,7 +286,7 @@ def run(minutes: float) -> int:
 def changed_by(task: Task) -> dict[int, int]:
     """What was found at the budgets of the comparison, from the files; budgets that are not there are left out."""
     if not task.nested:
-        found = json.loads(task.compared.read_text()) if task.compared.exists() else {"budgets": {}}
+        found = task.compared or {"budgets": {}}
         return {int(budget): one["changed"] for budget, one in found["budgets"].items()}
     if not task.stored.exists():
         return {}
@@ -292,8 +302,8 @@ def changed_by(task: Task) -> dict[int, int]:
 
 def _open(task: Task, budget: int) -> int:
     """How many labels are not proven to stay."""
-    if task.compared.exists() and task.method == "certificate":
-        return int(json.loads(task.compared.read_text())["budgets"][str(budget)]["not_proven"])
+    if task.method == "certificate" and (found := task.compared):
+        return int(found["budgets"][str(budget)]["not_proven"])
     proven = certify(task.instance, task.at(budget), attack=False)
     return proven.targets - proven.certified
 
@@ -347,7 +357,8 @@ def points_of(task: Task) -> Points:
     whole = len(np.asarray(instance.targets))
     points: Points = []
     if not task.nested:
-        for budget, one in json.loads(task.compared.read_text())["budgets"].items():
+        found = task.compared or {"budgets": {}}
+        for budget, one in found["budgets"].items():
             points.append((float(budget), 1 - one["not_proven"] / whole, None, 1 - one["changed"] / whole))
         return points
     attack = load_attack(task.stored, instance)
@@ -371,8 +382,8 @@ def figure(path: Path) -> None:
     import matplotlib.ticker
 
     kept = {task.stored: task for task in tasks() if task.nested and task.stored.exists()}
-    kept |= {task.compared: task for task in tasks() if task.method == "certificate" and task.compared.exists()}
-    done, across = list(kept.values()), 4
+    done = [*kept.values(), *(task for task in tasks() if task.method == "certificate" and task.compared)]
+    across = 4
     down = -(-len(done) // across)
     sheet, axes = plt.subplots(down, across, figsize=(3.1 * across, 2.1 * down), squeeze=False, sharey=True)
     lines = (

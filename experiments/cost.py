@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from experiments.source import Folders
-from experiments.store import Results, path_of
+from experiments.store import Results, name_of, read_results
 from experiments.unit import Experiment
 
 
@@ -48,17 +48,18 @@ def costs(
     for experiment in experiments:
         times = {r.name: float(r.values["total_seconds"]) for r in known if r.experiment == experiment.name}
         typical = sum(times.values()) / len(times) if times else None
+        done = read_results(folders.results / f"{experiment.name}.json")
         there = missing = 0
         seconds = 0.0
         for source in experiment.sources:
             chosen = [split for split in folders.splits(source) if splits is None or split in splits]
             for split in chosen[:1] if experiment.first_split_only else chosen:
                 for variant in experiment.variants:
-                    path = path_of(folders.results, experiment.name, source.group, split, variant.name)
-                    if path.exists() and not force:
+                    name = name_of(source.group, split, variant.name)
+                    if name in done and not force:
                         there += 1
                     else:
                         missing += 1
-                        seconds += times.get(path.stem, typical or 0.0)
+                        seconds += times.get(name, typical or 0.0)
         found.append(Cost(experiment.name, there, missing, None if typical is None else seconds))
     return found

@@ -23,7 +23,7 @@ from certcore.model_attack.stored import attacks_on, largest
 
 ROOT = Path(__file__).resolve().parents[1]
 BUNDLES = {"Citeseer": "citeseer-gcn-attr-s0", "Cora": "cora-gcn-attr-s0"}
-NUMBERS, FIGURE = ROOT / "docs" / "results" / "attacks" / "gap.json", ROOT / "docs" / "images" / "gap.svg"
+NUMBERS, FIGURE = ROOT / "docs" / "results" / "gap.json", ROOT / "docs" / "images" / "gap.svg"
 
 
 def with_fewer_votes(instance: Instance, samples: int) -> Instance:

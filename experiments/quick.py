@@ -52,7 +52,7 @@ class Quick:
 
     @property
     def folders(self) -> Folders:
-        return Folders(self.folder / "bundles", self.folder / "results", None)
+        return Folders(self.folder / "bundles", self.folder / "results", None, self.folder / "votes")
 
     def run(self, experiments: Iterable[Experiment]) -> Iterator[Done]:
         """Train, vote and certify what is missing."""

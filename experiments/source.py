@@ -25,6 +25,7 @@ from certcore.instance.instance import Instance, load_instance
 ROOT = Path(__file__).resolve().parents[1]
 BUNDLES = ROOT / "precomputed"
 RESULTS = ROOT / "docs" / "results"
+VOTES = ROOT / "experiments" / "votes"
 MOST_SPLITS = 10
 
 #: Graphs that may not travel with the project: name in results → (file in the data folder, directed neighbours?).
@@ -64,10 +65,7 @@ class Folders:
     bundles: Path = BUNDLES
     results: Path = RESULTS
     data: Path | None = None
-
-    @property
-    def votes(self) -> Path:
-        return self.results / "votes"
+    votes: Path = VOTES
 
     def splits(self, source: Source) -> Iterator[int]:
         """Splits for which there is a bundle, or votes and a graph to join them with."""

@@ -1,4 +1,4 @@
-"""Results on disk: one small JSON file per unit of work, with all that is needed to make it again."""
+"""Results on disk: one JSON file per experiment; a line per unit of work, with all that is needed to make it again."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from certcore.common.reading import read_json
 from certcore.instance.instance import Instance
 from experiments.source import RESULTS
 
-FORMAT = "certcore-result-1"
+FORMAT = "certcore-results-2"
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Result:
 
     @property
     def name(self) -> str:
-        return f"{self.source}-s{self.split}-{self.variant}"
+        return name_of(self.source, self.split, self.variant)
 
     @property
     def targets(self) -> int:
@@ -56,14 +56,15 @@ class Result:
         return np.array(self.values[key], dtype=float) / max(1, self.targets)
 
 
+def name_of(source: str, split: int, variant: str) -> str:
+    """What a unit is called within its experiment."""
+    return f"{source}-s{split}-{variant}"
+
+
 def key_of(instance: Instance, settings: dict[str, Any]) -> str:
     """Changes when the result would: other votes, other fields, other budgets."""
     text = json.dumps([instance.digest, settings], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:24]
-
-
-def path_of(folder: Path, experiment: str, source: str, split: int, variant: str) -> Path:
-    return folder / experiment / f"{source}-s{split}-{variant}.json"
 
 
 def facts_of(instance: Instance) -> dict[str, Any]:
@@ -96,49 +97,84 @@ def provenance_of(instance: Instance, command: str) -> dict[str, Any]:
 
 
 def write_result(folder: Path, result: Result, key: str) -> Path:
-    path = path_of(folder, result.experiment, result.source, result.split, result.variant)
-    record = {
-        "format": FORMAT,
-        "key": key,
-        "experiment": result.experiment,
-        "source": result.source,
-        "split": result.split,
-        "variant": result.variant,
-        "settings": result.settings,
-        "facts": result.facts,
-        "values": result.values,
-        "provenance": result.provenance,
-    }
-    # One line per entry: short files, and differences that people can read.
-    body = ",\n".join(f"{json.dumps(name)}: {json.dumps(to_plain(value, digits=6))}" for name, value in record.items())
-    with atomic_write(path, "w") as handle:
-        handle.write(f"{{\n{body}\n}}\n")
+    """Add a result to the file of its experiment, in the place of an earlier one of the same name."""
+    path = folder / f"{result.experiment}.json"
+    write_results(path, read_results(path) | {result.name: (result, key)})
     return path
 
 
-def read_result(path: Path) -> tuple[Result, str]:
-    """A result and its key."""
+def write_results(path: Path, found: dict[str, tuple[Result, str]]) -> None:
+    """One line per unit: differences that people can read."""
+    lines = ",\n".join(json.dumps(_record(*found[name])) for name in sorted(found))
+    with atomic_write(path, "w") as handle:
+        handle.write(f'{{"format": "{FORMAT}", "results": [\n{lines}\n]}}\n')
+
+
+def _record(result: Result, key: str) -> dict[str, Any]:
+    record = to_plain({"key": key} | vars(result), digits=6)
+    return record | {"values": {name: _short(value) for name, value in record["values"].items()}}
+
+
+def read_results(path: Path) -> dict[str, tuple[Result, str]]:
+    """The results of one experiment by their names, each with its key; none if there is no file."""
+    if not path.exists():
+        return {}
     try:
         record = read_json(path.read_text(encoding="utf-8"), path.name)
         if record["format"] != FORMAT:
             raise InputError(f"{path.name} has the format {record['format']!r}; expected {FORMAT}")
-        names = ("experiment", "source", "split", "variant", "settings", "facts", "values", "provenance")
-        return Result(**{name: record[name] for name in names}), record["key"]
-    except (InputError, OSError, ValueError, KeyError, TypeError) as error:
+        found = {}
+        for one in record["results"]:
+            key = one.pop("key")
+            values = {name: _long(value) for name, value in one.pop("values").items()}
+            result = Result(**one, values=values)
+            found[result.name] = (result, key)
+        return found
+    except (InputError, OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise InputError(
-            f"{path.name} cannot be read as a result ({type(error).__name__}); delete it and run "
-            "`python -m experiments` again"
+            f"{path.name} cannot be read as results ({type(error).__name__}); bring back the file as it was, or delete "
+            "it and run `python -m experiments` again"
         ) from error
 
 
-def is_fresh(path: Path, key: str) -> bool:
-    """Whether a unit is already done for this key; unreadable files are done again."""
-    if not path.exists():
-        return False
-    try:
-        return read_result(path)[1] == key
-    except InputError:
-        return False
+def _short(value: Any) -> Any:
+    """Long lists of whole numbers in short: `0..9` stands for 0 to 9, `7x4` for 7, 7, 7, 7."""
+    if not isinstance(value, list) or len(value) < 32 or {type(one) for one in value} != {int}:
+        return value
+    short: list[int | str] = []
+    start = 0
+    while start < len(value):
+        same = climbing = start + 1
+        while same < len(value) and value[same] == value[start]:
+            same += 1
+        while climbing < len(value) and value[climbing] == value[climbing - 1] + 1:
+            climbing += 1
+        end = max(same, climbing)
+        if end - start < 4:
+            end = start + 1
+            short.append(value[start])
+        elif end == same:
+            short.append(f"{value[start]}x{end - start}")
+        else:
+            short.append(f"{value[start]}..{value[end - 1]}")
+        start = end
+    return short
+
+
+def _long(value: Any) -> Any:
+    if not isinstance(value, list) or not any(isinstance(one, str) for one in value):
+        return value
+    numbers: list[int] = []
+    for one in value:
+        if isinstance(one, str) and ".." in one:
+            first, last = map(int, one.split(".."))
+            numbers += range(first, last + 1)
+        elif isinstance(one, str):
+            number, times = map(int, one.split("x"))
+            numbers += [number] * times
+        else:
+            numbers.append(one)
+    return numbers
 
 
 class Results:
@@ -146,9 +182,9 @@ class Results:
 
     def __init__(self, folder: Path = RESULTS) -> None:
         self.folder = folder
-        # Votes and attacks on models beside them have forms of their own.
-        files = sorted(path for path in folder.glob("*/*.json") if path.parent.name not in ("votes", "attacks"))
-        self._all = [read_result(path)[0] for path in files]
+        # The counts of attacks on models beside them have forms of their own.
+        files = sorted(path for path in folder.glob("*.json") if path.name not in ("attacks.json", "gap.json"))
+        self._all = [result for path in files for result, _ in read_results(path).values()]
 
     def __len__(self) -> int:
         return len(self._all)

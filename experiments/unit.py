@@ -13,7 +13,7 @@ import numpy as np
 from certcore.base.smoothing import SmoothingBase
 from certcore.instance.instance import Instance
 from experiments.source import Folders, Source
-from experiments.store import Result, facts_of, is_fresh, key_of, path_of, provenance_of, read_result, write_result
+from experiments.store import Result, facts_of, key_of, name_of, provenance_of, read_results, write_result
 
 Work = Callable[..., dict[str, Any]]
 
@@ -124,16 +124,17 @@ def _run_split(
             continue
         settings = {"relaxation": variant.relaxation, **experiment.settings}
         key = variant.key(original, settings)
-        path = path_of(folders.results, experiment.name, source.group, split, variant.name)
-        if not force and is_fresh(path, key):
+        path = folders.results / f"{experiment.name}.json"
+        done = {name: result for name, (result, stored) in read_results(path).items() if stored == key}
+        if not force and name_of(source.group, split, variant.name) in done:
             yield Done(path, True, 0.0)
             continue
         log(f"{experiment.name}: {source.group} split {split}, {variant.name} …")
         started = time.perf_counter()
         instance = variant.apply(original)
-        same = path_of(folders.results, experiment.name, source.group, split, replace(variant, samples=None).name)
-        if same != path and is_fresh(same, key):  # as many votes as there are: what was just computed with all of them
-            values = read_result(same)[0].values
+        same = name_of(source.group, split, replace(variant, samples=None).name)
+        if variant.samples is not None and same in done:  # what was just computed with all of these votes
+            values = done[same].values
         else:
             values = experiment.work(instance, **settings)
         seconds = time.perf_counter() - started

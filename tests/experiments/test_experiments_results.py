@@ -15,8 +15,8 @@ from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
 from experiments.claims import Find
 from experiments.measure import at_budget, mean_ratio, radius, whole_radius
-from experiments.source import Folders, Source
-from experiments.store import Result, Results, read_result, write_result
+from experiments.source import RESULTS, Folders, Source
+from experiments.store import Result, Results, read_results, write_result, write_results
 from experiments.unit import Experiment, Variant, run_experiment, thinned
 
 
@@ -57,14 +57,26 @@ def test_different_numbers_of_votes_are_never_mixed(tmp_path: Path) -> None:
 
 
 def test_a_result_comes_back_as_it_was(tmp_path: Path) -> None:
-    before = result(certified=np.array([3, 2]), seconds=0.125)
-    path = write_result(tmp_path, before, "key")
-    after, key = read_result(path)
-    assert key == "key"
-    assert after.values == {"certified": [3, 2], "seconds": 0.125}
+    budgets = [*range(40), 50, 50, 50, 50, 50, 7, 8, *[0] * 30]
+    before = result(certified=np.array([3, 2]), seconds=0.125, budgets=np.array(budgets))
+    other = replace(before, split=1)
+    path = write_result(tmp_path, before, "old")
+    assert write_result(tmp_path, other, "key") == write_result(tmp_path, before, "new") == path
+    found = read_results(path)
+    assert [key for _, key in found.values()] == ["new", "key"], "one entry per unit, and others stay"
+    after = found[before.name][0]
+    assert after.values == {"certified": [3, 2], "seconds": 0.125, "budgets": budgets}
+    assert '"0..39", "50x5", 7, 8, "0x30"' in path.read_text()
     path.write_text(path.read_text()[:-20])
-    with pytest.raises(InputError, match="cannot be read as a result"):
-        read_result(path)
+    for read in (lambda: read_results(path), lambda: Results(tmp_path), lambda: write_result(tmp_path, before, "key")):
+        with pytest.raises(InputError, match="cannot be read as results"):
+            read()
+
+
+def test_stored_results_are_few_and_small() -> None:
+    files = [path for path in RESULTS.rglob("*") if path.is_file()]
+    assert len(files) <= 25
+    assert max(path.stat().st_size for path in files) <= 300_000
 
 
 def toy() -> Instance:
@@ -93,9 +105,9 @@ def test_units_are_done_once_and_again_when_something_changed(tmp_path: Path) ->
     assert run(1) == [False] * 4, "two splits in two variants"
     assert run(1) == [True] * 4
     assert run(2) == [False] * 4, "another budget is another result"
-    damaged = folders.results / "toy" / "toy-gcn-attr-s3-tight.json"
-    damaged.write_text("{")
-    assert run(2) == [True, True, True, False], "only what is damaged is done again"
+    stored = folders.results / "toy.json"
+    write_results(stored, {name: one for name, one in read_results(stored).items() if not name.endswith("s3-tight")})
+    assert run(2) == [True, True, True, False], "only what is missing is done again"
     assert len(calls) == 9
     assert run(2, force=True) == [False] * 4
     assert len(calls) == 13, "by force everything is computed, not copied"

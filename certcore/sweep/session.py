@@ -355,7 +355,9 @@ class Sessions:
         Results carry names and provenance, so the digest of what is solved is not enough.
         """
         with self._lock:
-            found = self._sessions.pop(instance.full_digest, None) or Session(instance)
+            found = self._sessions.pop(instance.full_digest, None) or Session(
+                instance, max_bytes=min(MAX_BYTES, self._max_bytes)
+            )
             self._sessions[instance.full_digest] = found
             while len(self._sessions) > 1 and sum(one.bytes for one in self._sessions.values()) > self._max_bytes:
                 self._sessions.popitem(last=False)

@@ -20,7 +20,7 @@ import pytest
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.sweep import defend
-from tests.oracle import ways_pages, ways_shown  # noqa: F401 - they put themselves into the list
+from tests.oracle import ways_pages, ways_server, ways_shown  # noqa: F401 - they put themselves into the list
 from tests.oracle.finder import ROOT, Finder, module_of, public, sources
 from tests.oracle.instances import question
 from tests.oracle.ways import WAYS, Ask, Count
@@ -83,6 +83,11 @@ NO_COUNTS = {
     """,
     "base certificates, node by node": """
         pages.parts.pictures base_shares; domain.fronts.Fronts clean; base.convex convex_certificate
+    """,
+    "works on judged lines and hands them on as they are; tests/server compares what arrives with the engine": """
+        server.questions <module>; server.questions.Asked first like of stages
+        server.questions.Stage lane run; server.questions.Line hold
+        server.desk.Desk ask; server.desk.Lines close; server.routes question health
     """,
     "opens what `show` makes, which is judged": """
         result.certificate.Certificate show

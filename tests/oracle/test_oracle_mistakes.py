@@ -21,6 +21,7 @@ from certcore.program.builder import Builder
 from certcore.program.groups import undominated
 from certcore.result import assemble
 from certcore.result.certificate import Certificate
+from certcore.server import questions
 from certcore.solve.solver import Solver
 from certcore.sweep import session, sweep
 from certcore.sweep.checkpoint import Checkpoint
@@ -160,6 +161,28 @@ def _one_session(patch: Patch) -> None:
         return kept[0]
 
     patch.setattr(engine, "session", shared)
+
+
+@mistake("a line for one budget less than was asked", "server number", "grid", 8)
+def _other_budget(patch: Patch) -> None:
+    right = session.Session.certify
+
+    def less(self: session.Session, threat: cc.ThreatModel, **more: Any) -> Certificate:
+        largest = max(cc.TYPES, key=lambda name: int(getattr(threat, name)))
+        return right(self, threat.replace(**{largest: max(0, int(getattr(threat, largest)) - 1)}), **more)
+
+    patch.setattr(session.Session, "certify", less)
+
+
+@mistake("a curve that leaves the number of attackers out", "server curve", "grid")
+def _free_sigma(patch: Patch) -> None:
+    right = questions._free
+    patch.setattr(questions, "_free", lambda view, *axes: right(view, *axes).replace(sigma=0))
+
+
+@mistake("a suggestion counted before it is made", "server suggestion", "grid")
+def _too_early(patch: Patch) -> None:
+    patch.setattr(questions, "write_nodes", lambda nodes: "")
 
 
 @mistake("attacks of larger budgets taken for smaller ones", "session, any order", "grid", 8)

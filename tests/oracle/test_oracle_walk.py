@@ -17,7 +17,7 @@ from tests.oracle.ways import WAYS, Count
 #: graph, axes that end at zero.
 SOMETIMES_SILENT = {
     "radius", "command radius", "page largest", "page family", "page film", "page map", "figure base",
-    "command figures", "defend", "command defend", "page suggestion", "report",
+    "command figures", "defend", "command defend", "page suggestion", "report", "server frames", "server suggestion",
 }  # fmt: skip
 
 

@@ -16,7 +16,7 @@ import certcore.solve.strong as strong
 from certcore import ThreatModel
 from certcore.common.errors import InputError
 from certcore.program.structure import Structure
-from tests.oracle import ways_pages, ways_shown  # noqa: F401 - they put themselves into the list
+from tests.oracle import ways_pages, ways_server, ways_shown  # noqa: F401 - they put themselves into the list
 from tests.oracle.instances import KINDS, LENGTHS, Question, question
 from tests.oracle.ways import WAYS, Ask, Count, Way
 from tests.support import few_steps

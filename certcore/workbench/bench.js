@@ -191,12 +191,6 @@ class Bench {
     this.stage.update(data);
     this.root.style.setProperty("--tools", `${this.tools.offsetHeight}px`);
     this.answer.note(data.notes);
-    this.root.querySelector(".whose-attack").hidden = !data.adversary;
-    for (const button of this.root.querySelectorAll("[data-adversary]"))
-      button.setAttribute(
-        "aria-pressed",
-        String((data.adversary === "model") === (button.dataset.adversary === "model")),
-      );
     if (data.said !== this.said) {
       this.said = data.said;
       if (data.fresh) this.live.textContent = data.said;
@@ -593,8 +587,6 @@ class Bench {
   }
 
   listen() {
-    for (const button of this.root.querySelectorAll("[data-adversary]"))
-      button.onclick = () => this.tell({ adversary: button.dataset.adversary });
     for (const button of this.root.querySelectorAll("[data-drawer]"))
       button.onclick = () => this.drawer(button.dataset.drawer);
     for (const button of this.root.querySelectorAll("[data-page]"))

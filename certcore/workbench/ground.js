@@ -7,15 +7,12 @@ function drawEdges(panel, c, px, py) {
   const { owner: o } = panel,
     many = panel.graph.edges.length / 2;
   panel.unfinished = null;
-  if (!o.edgeStrength) return;
   // Where many edges cross they add up: the more there are, the fainter each of them.
   c.strokeStyle = o.ink;
   c.lineWidth = 0.7;
   c.globalAlpha = Math.min(
     0.5,
-    o.edgeStrength *
-      (0.09 * Math.sqrt(o.zoom) * Math.max(Math.min(1, 5000 / (many + 1)), 0.15) +
-        120 / (many + 2000)),
+    0.09 * Math.sqrt(o.zoom) * Math.max(Math.min(1, 5000 / (many + 1)), 0.15) + 120 / (many + 2000),
   );
   const stroke = (from, to) => strokeEdges(panel, c, px, py, from, to);
   if (many <= EDGES_AT_ONCE) {

@@ -106,5 +106,6 @@ function drawChips(stage) {
       stage.classOnly = null;
       chooseGroup(stage, stage.group);
     });
+  if (attack.relaxed) chips.unshift(element("span", "chip-note", "relaxed, not an attack"));
   stage.chips.replaceChildren(...chips);
 }

@@ -1,5 +1,8 @@
 // What an attack does to the graph: lines, squares, deleted and added edges, rings, and the marks of sites.
 
+// Half the side of the square of a changed label, in pixels.
+const CHANGED = 6;
+
 // The whole attack, or, where something is lit, that part of it alone; returns what was drawn.
 function drawAttack(panel, c, lit) {
   const { attack } = panel,
@@ -25,6 +28,7 @@ function drawAttack(panel, c, lit) {
   if (!lit && groupOf(panel.owner) === "near") drawNear(panel, c, radius);
   if (!lit) drawMarks(panel, c);
   for (const s of [...sites].reverse()) drawSite(panel, c, s, 1, seen, taken);
+  if (!lit || sites.length) drawChanged(panel, c, lit, taken);
   drawNames(panel, c, lit, seen, taken, radius);
   c.globalAlpha = 1;
   return seen;
@@ -72,7 +76,7 @@ function connect(panel, c, s, nodes, seen) {
   c.stroke();
 }
 
-// Targets that lose their certificate: squares, whatever the colour says; with a cross where the label is changed.
+// Targets that lose their certificate: squares, whatever the colour says.
 function drawLost(panel, c, nodes, radius) {
   const { owner: o, attack } = panel,
     { sx, sy, x0, y0 } = panel.camera(),
@@ -89,9 +93,26 @@ function drawLost(panel, c, nodes, radius) {
     if (x < -20 || y < -20 || x > panel.width + 20 || y > panel.height + 20) continue;
     c.fillStyle = framed ? o.ink : o.paper;
     c.fillRect(x - outer, y - outer, 2 * outer, 2 * outer);
-    c.fillStyle = attack.changed.has(node) ? o.tones.changed : o.lostColour;
+    c.fillStyle = o.lostColour;
     c.fillRect(x - inner, y - inner, 2 * inner, 2 * inner);
-    if (attack.changed.has(node)) drawCross(c, x, y, inner * 0.62, o.paper);
+  }
+}
+
+// Labels that an attack on the model changes stand above everything, discs included: they are what happens in fact.
+function drawChanged(panel, c, lit, taken) {
+  const { owner: o, attack } = panel,
+    shows = filterOf(o, attack),
+    reached = lit && new Set(lit.reached);
+  for (const node of attack.changed) {
+    if ((lit && !reached.has(node)) || (shows && !shows(node))) continue;
+    const [x, y] = panel.place(node);
+    c.globalAlpha = 1;
+    c.fillStyle = o.paper;
+    c.fillRect(x - CHANGED - 1, y - CHANGED - 1, 2 * CHANGED + 2, 2 * CHANGED + 2);
+    c.fillStyle = o.tones.changed;
+    c.fillRect(x - CHANGED, y - CHANGED, 2 * CHANGED, 2 * CHANGED);
+    drawCross(c, x, y, CHANGED * 0.6, o.paper);
+    taken.push([x - CHANGED, y - CHANGED, x + CHANGED, y + CHANGED]);
   }
 }
 

@@ -144,7 +144,7 @@ class Panel {
   draw() {
     if (!this.attack || (!this.width && !this.resize())) return;
     const o = this.owner,
-      look = [o.ink, o.paper, o.colour, o.edgeStrength].join(),
+      look = [o.ink, o.paper, o.colour].join(),
       old = this.drawn;
     const moved =
       !old ||
@@ -314,7 +314,6 @@ class Panel {
       y0,
       o.ink,
       o.paper,
-      o.edgeStrength,
       this.canvas.width,
       this.canvas.height,
     ].join();
@@ -444,6 +443,11 @@ class Panel {
     return best;
   }
   at(x, y, touch) {
+    for (const node of this.attack.changed) {
+      const [nx, ny] = this.place(node);
+      if (Math.abs(nx - x) <= CHANGED + 1 && Math.abs(ny - y) <= CHANGED + 1)
+        return { node, as: "target" };
+    }
     const s = this.siteAt(x, y);
     if (s >= 0) return this.owner.asChoice(this.attack, s);
     const node = this.nodeAt(x, y, touch ? 22 : 10);

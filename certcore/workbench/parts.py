@@ -22,7 +22,7 @@ from certcore.messages.text import plain
 
 _HERE = Path(__file__).parent
 DRAWING = ("graph", "looks", "ground", "marks", "spread", "sites", "names", "panel")
-STAGE = ("groups", "hand", "pointer", "tools", "beside", "legend", "nodes", "side", "stage")
+STAGE = ("groups", "hand", "pointer", "tools", "beside", "legend", "tables", "nodes", "side", "stage")
 SCRIPTS = ("bus", *DRAWING, *STAGE, "answer", "curve", "player", "bench")
 #: Number of classes with a colour of their own; further ones share the last colour.
 MOST_CLASSES = len(CLASSES) - 1

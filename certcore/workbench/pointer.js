@@ -30,7 +30,7 @@ function pressed(stage, panel, e, x, y) {
   stage.travel = 0;
   stage.pinch = null;
   if (stage.mode !== "move" && stage.pointers.size === 1) {
-    stage.hand = new Hand(panel, stage.mode, x, y);
+    stage.hand = new Hand(panel, x, y);
     stage.point(null);
     stage.showTip(panel, null);
   }

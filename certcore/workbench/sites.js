@@ -115,10 +115,13 @@ function drawSite(panel, c, s, alpha, seen, taken) {
   c.font = `700 ${size}px ${o.font}`;
   c.textAlign = "center";
   c.textBaseline = "middle";
-  // A small length is longer than its mark: it is told beside it and in the list.
-  if (!attack.step || c.measureText(text).width < 2 * r) {
+  // A small length is longer than its mark: it is told beside it and in the list. So are fractions of two types, of
+  // which the mark bears the sum.
+  const fits = (words) => c.measureText(words).width < 2 * r,
+    shown = fits(text) || !attack.relaxed ? text : `±${amount(attack.flips[s])}`;
+  if (!attack.step || fits(shown)) {
     c.fillStyle = o.paper;
-    c.fillText(text, x, y + size * 0.05);
+    c.fillText(shown, x, y + size * 0.05);
   }
   if (o.bench.helps() && o.chosen && o.siteIn(attack, o.chosen) === s)
     circleLine(c, x, y, r + 4.5, 1.5, o.ink);

@@ -30,9 +30,33 @@ function spread(panel) {
   );
   panel.spots = at.map((place, s) => (short[s] ? besideEdge(at, lines, radius[s], s) : [...place]));
   panel.anchors = at;
-  const rounds = attack.count <= 400 ? 40 : 0;
-  for (let round = 0; round < rounds; round++)
-    if (!pushApart(panel.spots, radius, attack.count <= 80 ? short : [], lines)) break;
+  const rounds = attack.count <= 400 ? 40 : 0,
+    changed = attack.changed.size <= 200 ? [...attack.changed].map((i) => panel.place(i)) : [];
+  for (let round = 0; round < rounds; round++) {
+    const moved = pushApart(panel.spots, radius, attack.count <= 80 ? short : [], lines),
+      away = pushOff(panel.spots, radius, changed);
+    if (!moved && !away) break;
+  }
+}
+
+// One round of pushing spots off the labels that are changed; returns whether anything moved.
+function pushOff(spots, radius, places) {
+  let moved = false;
+  spots.forEach((spot, s) => {
+    for (const [x, y] of places) {
+      const need = radius[s] + CHANGED + 2,
+        dx = spot[0] - x,
+        dy = spot[1] - y,
+        distance = Math.hypot(dx, dy);
+      if (distance >= need) continue;
+      // Straight up from the very place.
+      const [ux, uy] = distance < 0.01 ? [0, -1] : [dx / distance, dy / distance];
+      spot[0] = x + ux * need;
+      spot[1] = y + uy * need;
+      moved = true;
+    }
+  });
+  return moved;
 }
 
 // A spot away from the other edges nearby, or to the side of a lonely one.

@@ -25,7 +25,6 @@ class Stage {
     this.hover = null;
     this.chosen = null;
     this.mode = "move";
-    this.edgeStrength = 1;
     this.version = "";
     this.touched = 0;
     this.sort = "flips";
@@ -83,6 +82,7 @@ class Stage {
       );
     }
     select.value = data.colour;
+    drawSwitch(this);
     const given = JSON.stringify(data.chosen ?? null);
     if (given !== this.given && !this.sent.includes(given)) {
       this.chosen = data.chosen;
@@ -387,9 +387,8 @@ class Stage {
   }
   setMode(mode) {
     this.mode = mode;
-    for (const button of this.root.querySelectorAll("[data-mode]"))
-      button.setAttribute("aria-pressed", String(button.dataset.mode === mode));
-    this.root.classList.toggle("drawing", mode !== "move");
+    this.root.querySelector(".boxing").setAttribute("aria-pressed", String(mode === "box"));
+    this.root.classList.toggle("drawing", mode === "box");
   }
 
   openFind() {

@@ -16,8 +16,7 @@ function wireTools(stage) {
       ? document.exitFullscreen()
       : stage.whole.requestFullscreen?.(),
   );
-  for (const button of stage.root.querySelectorAll("[data-mode]"))
-    button.onclick = () => stage.setMode(button.dataset.mode);
+  on(".boxing", () => stage.setMode(stage.mode === "box" ? "move" : "box"));
   stage.root.querySelector(".left").onkeydown = (e) => {
     if (e.key === "Escape" && stage.chosen) {
       stage.choose(null);
@@ -44,13 +43,9 @@ function wireTools(stage) {
 }
 
 function wireChoices(stage) {
-  const [edges, colour, sites] = ["edges", "colour", "sites-button"].map((name) =>
+  const [colour, sites] = ["colour", "sites-button"].map((name) =>
     stage.root.querySelector(`.${name}`),
   );
-  edges.onchange = () => {
-    stage.edgeStrength = Number(edges.value);
-    stage.paint();
-  };
   colour.onchange = () => {
     stage.colour = colour.value;
     stage.forget();
@@ -62,6 +57,30 @@ function wireChoices(stage) {
     sites.setAttribute("aria-expanded", String(!stage.list.hidden));
     stage.resize();
   };
+}
+
+// Which adversary is on show; one that cannot be says why.
+function drawSwitch(stage) {
+  const { on, off } = stage.data.switch ?? { on: "attack", off: {} };
+  for (const button of stage.root.querySelectorAll("[data-adversary]")) {
+    const name = button.dataset.adversary,
+      why = stage.bench.send
+        ? off[name]
+        : stage.data.switch && name !== on && "Not part of this page.";
+    button.dataset.title ||= button.title;
+    button.title = why || button.dataset.title;
+    button.setAttribute("aria-disabled", String(Boolean(why)));
+    button.setAttribute("aria-pressed", String(name === on));
+    button.onclick = () => {
+      if (why) stage.bench.say(why);
+      else chooseAdversary(stage, name);
+    };
+  }
+}
+function chooseAdversary(stage, name) {
+  endGroup(stage);
+  if (stage.chosen) stage.choose(null);
+  stage.bench.tell({ adversary: name });
 }
 
 // By number, or by name: those that begin so first.

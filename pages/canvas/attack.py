@@ -14,7 +14,7 @@ from certcore.result.attack_effects import Reach
 from certcore.result.certificate import Certificate
 from certcore.workbench.attack import name_in_sentence
 
-from ..messages.text import SHORT, count, plain
+from ..messages.text import SHORT, plain
 
 
 def sites_table(instance: Instance, result: Certificate, found: Reach, *, relaxed: bool) -> pd.DataFrame:
@@ -76,10 +76,3 @@ def _amounts(values: np.ndarray, kind: int, relaxed: bool) -> np.ndarray:
 
 def _in_play(result: Certificate) -> list[int]:
     return [k for k, budget in enumerate(result.threat.budgets) if budget]
-
-
-def title(result: Certificate, *, relaxed: bool) -> str:
-    """What stands above one of two pictures."""
-    if relaxed:
-        return f"Relaxed adversary: at most {count(result.targets - result.certified)} uncertified (the bound)"
-    return f"Replayed attack: {count(result.attack_found or 0)} uncertified"

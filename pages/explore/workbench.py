@@ -27,12 +27,12 @@ from certcore.workbench.page import chunks
 from certcore.workbench.parts import graph_data
 
 from ..background import engine, sweeps, work
-from ..canvas import attack, film, situation
+from ..canvas import film, situation
 from ..canvas import view as canvas
 from ..files import bundles
 from ..messages.text import count, markdown
 from ..parts import headline
-from ..state import controls, menu, state
+from ..state import menu, state
 from ..state.state import View
 from . import drawers
 from .drawers import Picture
@@ -46,14 +46,11 @@ FIRST_PATIENCE = 0.25
 CHOICES = [member.name.lower() for member in TargetState]
 #: The views on whose edges progress is shown.
 PLACES = ("answer", "stage", "curve", "contour")
+NO_PLACES = (
+    "There is no relaxed adversary to show: with whole-graph fields the bound counts flips without giving them places."
+)
+NO_SEARCH = "The relaxed adversary comes with the certificate's attack, which is being searched for."
 COLOURS = {"state": "what happens", "margin": "how far away", "class": "class", "correct": "right or wrong"}
-SHOW = {
-    "attack": "Certificate attack",
-    "model": "Model attack",
-    "relaxed": "Relaxed adversary (not an attack)",
-    "both": "Both",
-}
-
 
 #: Names of the states in links of earlier versions.
 FORMER = {
@@ -97,6 +94,8 @@ class Now:
     waits: list[tuple[str, work.Work]] = field(default_factory=list)
     """Work under way, by the view whose edge shows its progress."""
     notes: list[str] = field(default_factory=list)
+    why: str = ""
+    """Of the relaxed adversary, why it counts more labels than the attack takes."""
     stopped: str = ""
     """What can be done about work that ended without an answer: `again`, or while it goes on `cancel`."""
 
@@ -149,6 +148,7 @@ def draw(view: View) -> None:
         "selection": marked,
         "worth": charts.worth,
         "adversary": st.session_state["adversary"] if model is not None else "",
+        "switch": _switch(now, pictures, model, charts.on_ballots),
         "shelves": charts.shelves,
         "stale": {"graph": "", "curve": "", "map": ""} | stale,
         "progress": work.shares(now.waits, PLACES),
@@ -305,6 +305,8 @@ def _model_picture(view: View, result: Certificate, model: FoundAttack) -> Pictu
 
 def _pictures(view: View, now: Now, model: FoundAttack | None) -> tuple[list[Picture], dict[str, str]]:
     """The attack on show, or the last one, which is then said to be of other budgets."""
+    if st.session_state["adversary"] == "both":
+        state.replace("adversary", "relaxed", "the two pictures are one; the switch above it goes between them")
     adversary = st.session_state["adversary"]
     if adversary == "model":
         if model is not None and now.fresh and now.result is not None:
@@ -318,28 +320,37 @@ def _pictures(view: View, now: Now, model: FoundAttack | None) -> tuple[list[Pic
     if result is None:
         return [], {}
     if adversary != "attack" and result.fractional is None:
-        now.notes.append(
-            "There is no relaxed adversary to show: with whole-graph fields the bound counts flips without giving them "
-            "places."
-        )
+        now.notes.append(NO_PLACES)
         adversary = "attack"
     found = reach(view.instance, result, relaxed=adversary == "relaxed")
     assert found is not None
     # Against ballots the attack on certificates changes labels itself.
     changed = model.changed_nodes if now.fresh and model is not None and model.attack is None else None
     shown = [Picture(result, found, adversary == "relaxed", changed=changed if adversary == "attack" else None)]
-    if adversary == "both":
-        fractions = reach(view.instance, result, relaxed=True)
-        assert fractions is not None
-        titles = (attack.title(result, relaxed=False), attack.title(result, relaxed=True))
-        now.notes.append(str(messages.why_larger(found, fractions)))
-        shown = [Picture(result, found, False, titles[0]), Picture(result, fractions, True, titles[1])]
-    elif adversary == "attack" and st.session_state["beside"]:
+    if adversary == "relaxed":
+        replayed = reach(view.instance, result)
+        assert replayed is not None
+        now.why = str(messages.why_larger(replayed, found))
+    elif st.session_state["beside"]:
         shown = _two_situations(view, now, shown[0])
     same = repr(result.threat.to_json()) == repr(view.threat.to_json()) and len(result.target_nodes) == len(
         view.targets
     )
     return shown, {} if same else {"graph": bench.whose("attack", result.threat, view.threat)}
+
+
+def _switch(now: Now, shown: list[Picture], model: Along | None, ballots: FoundAttack | None) -> dict[str, Any]:
+    """Which adversary is on show, and why the others cannot be."""
+    off = {}
+    if ballots is not None:
+        off["model"] = "Against ballots the certificate attack changes the labels itself."
+    elif model is None:
+        off["model"] = str(untried())
+    if now.result is None or now.result.fractional is None:
+        off["relaxed"] = NO_PLACES if now.result is not None and now.result.attack is not None else NO_SEARCH
+    on = "relaxed" if shown and shown[0].relaxed else "attack"
+    on_model = st.session_state["adversary"] == "model" and "model" not in off and now.fresh
+    return {"on": "model" if on_model else on, "off": off, "why": now.why}
 
 
 def _two_situations(view: View, now: Now, shown: Picture) -> list[Picture]:
@@ -466,15 +477,6 @@ def _keep(made: drawers.Charts, name: str, view: View, found: Any, data: Any, fa
 def _more(view: View, result: Certificate | None) -> None:
     """What this page adds to “More”."""
     with st.sidebar:
-        controls.segmented_control(
-            st,
-            "Show",
-            list(SHOW),
-            format_func=SHOW.__getitem__,
-            key="adversary",
-            help="The certificate attack found was replayed: these labels really lose their certificate. The relaxed "
-            "adversary of the linear program spends fractions of flips; it explains the bound and is not an attack.",
-        )
         if st.session_state["beside"]:
             if st.button("Show one situation only", icon=":material/fullscreen:", help="Forgets the one kept."):
                 state.move(beside="")
@@ -511,7 +513,7 @@ def _act(view: View, event: canvas.Event) -> None:
             state.move(protect=state.write_nodes(sorted(rest)))
         case "only":
             state.move(only=[CHOICES[code] for code in value])
-        case "adversary" if value in ("attack", "model"):
+        case "adversary" if value in ("attack", "model", "relaxed"):
             state.move(adversary=value)
         case "colour" if value in COLOURS:
             state.move(colour=value)

@@ -176,7 +176,7 @@ def test_pointer_keyboard_and_search_choose_alike(visit: Visit) -> None:
     page.wait_for_function(f"() => new URL(location).searchParams.get('node') === '{last}'")
 
 
-def test_lasso_box_and_what_to_do_with_a_selection(visit: Visit) -> None:
+def test_box_and_what_to_do_with_a_selection(visit: Visit) -> None:
     page = opened(visit(1440, 1200))
     places = {i: page.evaluate(f"window.certcore.mapView.panels[0].place({i})") for i in range(N)}
     box = page.locator(".box .top").bounding_box()

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 
@@ -14,27 +16,35 @@ from tests.browser.workbench import VIEW, Visit, drawn, engine, opened, quiet, s
 from tests.pages.toys import grid_instance
 
 
-def test_fractions_of_the_relaxed_adversary_arrive_unrounded_beside_the_attack(visit: Visit) -> None:
-    watched = visit()
-    page = opened(watched, f"{VIEW}&attr_add=1&adversary=both")
+def test_fractions_of_the_relaxed_adversary_arrive_unrounded(visit: Visit) -> None:
+    page = opened(visit(), f"{VIEW}&attr_add=1")
     _, result, found = engine(ThreatModel(attr_add=1, attr_del=5), relaxed=True)
-    left, right = drawn(page)["panels"]
-    assert not left["relaxed"]
-    assert right["relaxed"]
-    assert left["size"] == right["size"]
-    spent = {tuple(site["ends"]): site["amounts"] for site in right["sites"]}
+    page.get_by_role("button", name="LP relaxation").click()
+    page.wait_for_function("() => window.certcore.mapView.attacks[0]?.relaxed")
+    quiet(page)
+    assert page.get_by_role("button", name="LP relaxation").get_attribute("aria-pressed") == "true"
+    assert page.locator(".chip-note").inner_text() == "relaxed, not an attack"
+    (picture,) = drawn(page)["panels"]
+    spent = {tuple(site["ends"]): site["amounts"] for site in picture["sites"]}
     assert sorted(spent) == sorted(map(tuple, found.ends.tolist()))
     drawn_amounts = np.array([spent[a, b] for a, b in found.ends.tolist()])
     # Equal up to the last bits, in which two solves differ; more digits than anybody would round to.
     np.testing.assert_allclose(drawn_amounts, found.amounts, atol=1e-9)
-    np.testing.assert_allclose(np.array(right["broken"])[found.targets], found.broken, atol=1e-9)
+    np.testing.assert_allclose(np.array(picture["broken"])[found.targets], found.broken, atol=1e-9)
     assert (np.abs(found.amounts - found.amounts.round(4)) > 1e-6).any(), "the example has long fractions"
-    page.locator(".box .top").first.focus()
-    page.locator(".box .top").first.press("+")
-    drawn(page)
-    places = page.evaluate("[0, 1].map((k) => window.certcore.mapView.panels[k].place(7))")
-    assert places[0] == places[1], "both pictures move together"
     assert result.bound >= result.attack_found
+    page.locator(".side-tabs button", has_text="Nodes").click()
+    page.locator(".pill.sites").click()
+    with page.expect_download() as waiting:
+        page.locator(".side-nodes .foot button", has_text="CSV").click()
+    assert "relaxed" in waiting.value.suggested_filename
+    table = {int(row["node"]): row for row in csv.DictReader(Path(waiting.value.path()).read_text().splitlines())}
+    for (node, _), amounts in zip(found.ends.tolist(), found.amounts):
+        for k, name in enumerate(("attribute_additions", "attribute_deletions")):
+            assert abs(float(table[node][name]) - amounts[k]) < 1e-9, "unrounded"
+    page.get_by_role("button", name="Certificate attack").click()
+    page.wait_for_function("() => window.certcore.mapView.attacks[0]?.relaxed === false")
+    assert page.locator(".chip-note").count() == 0
 
 
 def test_two_situations_side_by_side_move_together(visit: Visit) -> None:

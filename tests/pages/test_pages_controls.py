@@ -211,14 +211,20 @@ def test_links_with_the_former_names_of_states_still_open(open_page: Open) -> No
     assert sent(at)["only"] == [list(TargetState).index(one) for one in (TargetState.LOST, TargetState.UNDECIDED)]
 
 
+@pytest.mark.parametrize("asked", ["relaxed", "both"])
+def test_the_relaxed_adversary_has_a_link_of_its_own(open_page: Open, asked: str) -> None:
+    at = drawer(open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4", adversary=asked), "all")
+    assert "fraction counted" in at.dataframe[1].value.columns
+    assert [one["relaxed"] for one in sent(at, "shelf", "attack")["pictures"]] == [True]
+    assert sent(at)["switch"]["on"] == "relaxed"
+    assert "relaxed adversary counts" in sent(at)["switch"]["why"]
+
+
 def test_tables_and_pictures_of_the_workbench(open_page: Open) -> None:
     at = drawer(open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4"), "all")
     assert at.dataframe[0].value["attribute deletions"].sum() == 4
-    settle(at.segmented_control(key="adversary").set_value("relaxed"))
-    assert "fraction counted" in at.dataframe[1].value.columns
-    assert [one["relaxed"] for one in sent(at, "shelf", "attack")["pictures"]] == [True]
-    settle(at.segmented_control(key="adversary").set_value("both"))
-    assert [one["relaxed"] for one in sent(at, "shelf", "attack")["pictures"]] == [False, True]
+    assert sent(at)["switch"]["on"] == "attack"
+    assert list(sent(at)["switch"]["off"]) == ["model"], "none is stored"
     settle(next(b for b in at.button if b.label == "Suggest five").click())
     protect = [b for b in at.button if b.label == "Protect these"]
     if protect:

@@ -21,6 +21,9 @@ RUN /opt/venv/bin/python -m pip install $PIP_OPTIONS --require-hashes -r require
 # hadolint ignore=DL3059
 RUN if [ "$WITH_TORCH" = 1 ]; then /opt/venv/bin/python -m pip install $PIP_OPTIONS -r requirements-train.txt; fi
 COPY pyproject.toml setup.py README.md LICENSE ./
+# With torch, also what trains and votes.
+COPY experiments with-torch/experiments
+RUN if [ "$WITH_TORCH" != 1 ]; then rm -r with-torch/experiments; fi
 COPY certcore certcore
 RUN /opt/venv/bin/python -m pip install $PIP_OPTIONS --no-deps .
 
@@ -30,6 +33,7 @@ RUN useradd --system --uid 10001 --user-group --no-create-home --home-dir /data 
     && mkdir -p /data && chown certcore:certcore /data
 COPY --from=build /opt/venv /opt/venv
 WORKDIR /app
+COPY --from=build /src/with-torch ./
 COPY LICENSE ./
 COPY .streamlit .streamlit
 COPY precomputed precomputed

@@ -20,6 +20,7 @@ from certcore.common.display import register_views
 __version__ = "0.3.0"
 
 if TYPE_CHECKING:
+    from certcore.attack import attack
     from certcore.ballots import ballots
     from certcore.base.grid import GridBase
     from certcore.base.smoothing import SmoothingBase
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from certcore.domain.threat import ThreatModel
     from certcore.instance.instance import Instance, load_instance, save_instance
     from certcore.model_attack.stored import ModelAttack
-    from certcore.pipeline.attacking import attack
     from certcore.result.certificate import Certificate
     from certcore.smooth import smooth
     from certcore.solve.status import Status
@@ -51,7 +51,7 @@ _HOME = {
         "common.errors": "InputError", "data.dataset": "Dataset", "data.registry": "get_dataset",
         "domain.graph": "Graph", "domain.perturbations": "TYPES", "domain.threat": "ThreatModel",
         "instance.instance": "Instance load_instance save_instance", "model_attack.stored": "ModelAttack",
-        "pipeline.attacking": "attack", "ballots": "ballots", "check_field": "FieldCheck check_field",
+        "attack": "attack", "ballots": "ballots", "check_field": "FieldCheck check_field",
         "smooth": "smooth", "result.certificate": "Certificate", "solve.status": "Status",
         "sweep.counts": "Counts", "sweep.radii": "radius", "sweep.session": "Session certify",
         "sweep.sweep": "Sweep curve surface", "verify.proof": "Verdict read_proof verify_proof",

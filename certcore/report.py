@@ -22,7 +22,7 @@ from certcore.common.interrupt import limited
 from certcore.common.numbers import write_nodes, write_numbers
 from certcore.common.plain import to_plain
 from certcore.common.rounding import share_down
-from certcore.domain.commands import command
+from certcore.domain.commands import command, current_spelling
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.figures.contour import contour_figure
@@ -389,6 +389,8 @@ def _settings(report: Report) -> str:
         "accuracy (abstaining nodes count by their label)" if key == "accuracy" else str(key): value
         for key, value in report.instance.meta.items()
     }
+    if isinstance(meta.get("command"), str):
+        meta["command"] = current_spelling(meta["command"])
     versions = {"certcore": __version__, "python": platform.python_version(), "numpy": np.__version__}
     shown = {
         "relaxation": c.relaxation if c.rounds is None else f"{c.relaxation} ({c.rounds:,} rounds of search)",

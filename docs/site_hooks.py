@@ -30,7 +30,7 @@ SECTIONS: tuple[tuple[str, str, tuple[str, ...] | None], ...] = (
     ("Noise", "certcore.votes", None),
     ("Votes", "certcore.votes.run", ("Voter", "Votes", "collect_votes")),
     ("Votes of any model", "certcore.votes.function", ("FunctionVoter",)),
-    ("Bundles", "certcore.pipeline.bundle", ("BundleRecipe", "make_bundle", "smoothed_instance")),
+    ("Bundles", "experiments.bundle", ("BundleRecipe", "make_bundle", "smoothed_instance")),
     ("Executors", "certcore.common.executor", ("open_executor", "run_tasks")),
     ("Figures", "certcore.figures", None),
     ("Report", "certcore.report", None),
@@ -89,6 +89,7 @@ def _short(value: Any) -> str:
 def command_reference() -> str:
     """Every command with its options, as `--help` prints them."""
     from certcore.cli import build_parser
+    from experiments import commands
 
     parts = [
         "# Commands\n",
@@ -99,6 +100,9 @@ def command_reference() -> str:
         parts.append(f"## {name}\n\n```text\n{_help(parser)}\n```\n")
         for child, inner in _children(parser):
             parts.append(f"### {name} {child}\n\n```text\n{_help(inner)}\n```\n")
+    parts.append("## In the repository\n\nWhat made the shipped bundles.\n")
+    for name, parser in _children(commands.build_parser()):
+        parts.append(f"### experiments {name}\n\n```text\n{_help(parser)}\n```\n")
     return "\n".join(parts)
 
 

@@ -13,6 +13,7 @@ from certcore.cli.parser import Parser
 from certcore.cli.paths import require_file
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
+from experiments import commands
 from experiments.cost import costs, minutes
 from experiments.definitions import EXPERIMENTS, chosen
 from experiments.pictures import draw
@@ -37,8 +38,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "figure",
         help="an experiment or the label of a figure (see `list`), `all`, `table` (write the table only), "
-        "`figures` (draw the paper's figures from the stored results), `list`, or `keep-votes` (store "
-        "the counts of bundles without their graphs)",
+        "`figures` (draw the paper's figures from the stored results), `list`, `keep-votes` (store the counts of "
+        "bundles without their graphs), or a command with options of its own: data, train, vote, bundle, attack (see "
+        "`python -m experiments COMMAND --help`)",
     )
     parser.add_argument("files", nargs="*", metavar="BUNDLE", help="bundles, for keep-votes")
     parser.add_argument("--data", metavar="DIR", help="folder with cora_ml.npz, webkb_knn3.npz, reuters_knn3_d200.npz")
@@ -60,6 +62,8 @@ def build_parser() -> argparse.ArgumentParser:
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code."""
     words = list(sys.argv[1:] if argv is None else argv)
+    if words and words[0] in commands.COMMANDS:
+        return guarded("experiments", words, lambda: commands.run(words))
     return guarded("experiments", words, lambda: run(build_parser().parse_args(words)))
 
 

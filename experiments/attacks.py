@@ -174,7 +174,7 @@ class Stop(threading.Event):
 
 def make(task: Task, stop: Stop) -> str:
     """Make one attack, or as much of it as time allows; returns what became of it."""
-    from certcore.pipeline.attacking import bundle_victim, with_attributes
+    from experiments.attack_bundles import bundle_victim, with_attributes
 
     if not task.nested and task.compared:
         return "there"

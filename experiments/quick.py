@@ -67,7 +67,7 @@ class Quick:
 
     def prepare(self, source: Source, asked: str) -> Source | None:
         """The source, or its stand-in, with a bundle; None (and one sentence) if there is no graph to begin with."""
-        from certcore.pipeline.bundle import BundleRecipe, make_bundle
+        from experiments.bundle import BundleRecipe, make_bundle
 
         graph, source = self._graph(source)
         if graph is None:

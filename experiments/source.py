@@ -133,7 +133,7 @@ def keep_votes(bundle: str | Path, output: str | Path) -> None:
 def join_votes(path: str | Path, dataset: Dataset) -> Instance:
     """Votes and the graph they were counted on, as one instance again."""
     from certcore.base.smoothing import SmoothingBase
-    from certcore.pipeline.bundle import dataset_digest
+    from experiments.bundle import dataset_digest
 
     arrays = read_npz(path)
     meta: dict[str, Any] = read_json(str(arrays["meta"].reshape(-1)[0]), "meta")

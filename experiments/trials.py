@@ -129,7 +129,7 @@ class Trial(Variant):
 
     def key(self, instance: Instance, settings: dict[str, Any]) -> str:
         """Known before anything is trained: from the graph, the labels and the changes."""
-        from certcore.pipeline.bundle import dataset_digest
+        from experiments.bundle import dataset_digest
 
         parts = [dataset_digest(dataset_in(instance)), instance.meta.get("split"), self.changes, settings]
         return hashlib.sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()[:24]

@@ -103,7 +103,11 @@ def run_experiment(
         if experiment.first_split_only:
             chosen = chosen[:1]
         if not chosen:
-            where = "give its graph with --data" if not folders.has_graph(source) else "make it with `certcore bundle`"
+            where = (
+                "give its graph with --data"
+                if not folders.has_graph(source)
+                else "make it with `python -m experiments bundle`"
+            )
             log(f"{experiment.name}: no votes of {source.group} at hand; {where}")
         for split in chosen:
             yield from _run_split(experiment, source, split, folders, force, log, option)

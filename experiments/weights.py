@@ -37,7 +37,7 @@ def model_path(bundle: str) -> Path:
 
 def trained_bytes(instance: Instance) -> bytes:
     """The file of the bundle's model, trained again; refused if it is another model."""
-    from certcore.pipeline.bundle import trained_again
+    from experiments.bundle import trained_again
 
     if isinstance(instance.base, BallotsBase):
         return _perceptron_bytes(instance, instance.base)
@@ -51,8 +51,8 @@ def _perceptron_bytes(instance: Instance, base: BallotsBase) -> bytes:
     from safetensors.torch import save
 
     from certcore.data.registry import get_dataset
-    from certcore.pipeline.bundle import BundleRecipe
     from certcore.training.ballots import train_decoupled
+    from experiments.bundle import BundleRecipe
 
     recipe = BundleRecipe.from_command(str(instance.meta["command"]))
     model = train_decoupled(get_dataset(recipe.dataset), split=recipe.split, seed=recipe.seed, epochs=recipe.epochs)

@@ -87,7 +87,7 @@ def _imports(path: Path) -> str:
 SCENARIOS = (
     Scenario(
         "voting and bundle writing",
-        ["-m", "certcore", "bundle", "citeseer", "gcn", "attr", "--epochs", "20", "--samples", "4000",
+        ["-m", "experiments", "bundle", "citeseer", "gcn", "attr", "--epochs", "20", "--samples", "4000",
          "--jobs", "1", "--work", "work", "-o", "bundle.npz"],
         "bundle.npz",
         _instance,

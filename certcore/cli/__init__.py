@@ -14,7 +14,7 @@ from certcore import __version__
 from certcore.cli.parser import Parser
 from certcore.common.errors import InputError, SoundnessError
 
-#: In the order of `--help`; the last four make instances.
+#: In the order of `--help`.
 COMMANDS = (
     "certify",
     "curve",
@@ -25,10 +25,6 @@ COMMANDS = (
     "verify",
     "report",
     "dashboard",
-    "data",
-    "train",
-    "vote",
-    "bundle",
 )
 
 #: Exit code for internal errors, as in sysexits.h.
@@ -41,6 +37,14 @@ MOVED = {
     "--plot FILE",
     "verify-attack": "there is no command verify-attack any more; `certcore certify FILE --attack ATTACK` checks an "
     "attack when it reads it, and `certcore attack` with the same --seed counts it again",
+    "data": "there is no command data any more; certcore.smooth in Python takes your graph as it is, and in the "
+    "repository `python -m experiments data` lists, fetches and imports datasets",
+    "train": "there is no command train any more; certcore.smooth in Python takes any trained model, and in the "
+    "repository `python -m experiments train` trains those of the paper",
+    "vote": "there is no command vote any more; certcore.smooth in Python counts the votes of any model, and in the "
+    "repository `python -m experiments vote` those of the paper's",
+    "bundle": "there is no command bundle any more; certcore.smooth in Python makes an instance from a model and a "
+    "graph, and in the repository `python -m experiments bundle` makes those of the paper",
 }
 #: One example of each command, and what it answers.
 EXAMPLES = {
@@ -49,14 +53,10 @@ EXAMPLES = {
     "surface": ("x.npz --plot map.pdf", "the same over two budgets"),
     "radius": ("x.npz --at-least 80%", "the largest budget at which that share stays"),
     "defend": ("x.npz --nodes 5", "which nodes to protect"),
-    "attack": ("x.npz --attr-del 50", "change labels of the model in fact"),
+    "attack": ("x.npz --model m.safetensors --attr-del 9", "change labels of the model in fact"),
     "verify": ("proof.json x.npz", "check a proof in exact integers, without a solver"),
     "report": ("x.npz -o report", "a page with figures, numbers and the proof"),
     "dashboard": ("x.npz", "all of it in the browser"),
-    "data": ("get citeseer", "fetch a graph"),
-    "train": ("citeseer gcn attr", "train a model"),
-    "vote": ("citeseer gcn.safetensors", "sample the model's votes"),
-    "bundle": ("citeseer gcn attr", "data, model and votes as one instance file"),
 }
 
 

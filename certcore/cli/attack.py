@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import argparse
 import sys
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from certcore.cli.options import add_instance, add_json, add_threat, answer, natural, read_instance, seconds, threat_of
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
+from certcore.common.errors import InputError
 from certcore.common.exact import confidence_text
 from certcore.common.files import require_writable
 from certcore.common.interrupt import run_beside
@@ -22,16 +24,26 @@ from certcore.messages.model import size_words
 from certcore.model_attack.methods import AttackMethod
 from certcore.model_attack.stored import ModelAttack, beside, load_attack, save_attack
 
+if TYPE_CHECKING:
+    from certcore.model_attack.victim import Victim
+
 
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "attack",
         help="change labels of the model in fact: the other side of a certificate",
         description="Look for a perturbation within the threat model that changes as many labels of the certified "
-        "model as possible, count them with new samples, and hold the result against the certificates. The model is "
-        "trained again by the command that the instance tells. An interrupted run continues from the file it wrote.",
-        epilog="example: certcore attack precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 --time-limit 60",
+        "model as possible, count them with new samples, and hold the result against the certificates. An interrupted "
+        "run continues from the file it wrote.",
+        epilog="example: certcore attack precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 "
+        "--model experiments/models/citeseer-gcn-attr-s0.safetensors; for any other network certcore.attack in Python",
     )
+    add_options(parser)
+    parser.add_argument("--model", metavar="FILE.safetensors", help="the model that was certified")
+
+
+def add_options(parser: argparse.ArgumentParser) -> None:
+    """Options of the search, whatever the model comes from."""
     add_instance(parser)
     add_threat(parser)
     parser.add_argument(
@@ -48,8 +60,6 @@ def add(subparsers: Subparsers) -> None:
     parser.add_argument(
         "--nested", action="store_true", help="also at budgets of 1, 2, 5, 10, …, each attack contained in the next"
     )
-    parser.add_argument("--model", metavar="FILE.safetensors", help="the model itself, instead of training it again")
-    parser.add_argument("--work", metavar="DIR", help="where trained models are kept (default: the cache folder)")
     parser.add_argument(
         "-o", "--output", metavar="FILE", help="write the attack (default if nested: attacks/NAME.attack.npz)"
     )
@@ -57,19 +67,32 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from certcore.model_attack.run import AttackOptions
-    from certcore.pipeline.attacking import attack_bundle, command_of
+    from certcore.attack import file_victim
+
+    if args.model is None:
+        raise InputError(
+            "no model is given; name its file with --model, use certcore.attack in Python for any network, or "
+            "`python -m experiments attack` in the repository, which trains the model of a bundle again"
+        )
+    require_file(args.model, "the model's weights", suffix=".safetensors")
+    return search(args, lambda instance: (file_victim(instance, args.model), instance), ["certcore"])
+
+
+def search(args: argparse.Namespace, ready: Callable[[Instance], tuple[Victim, Instance]], program: list[str]) -> int:
+    """Attack the victim that `ready` makes of the instance, and print what changed; returns the exit code."""
+    from certcore.attack import command_of
+    from certcore.model_attack.run import AttackOptions, run_attack
 
     instance = read_instance(args)
     threat = threat_of(args, instance)
     options = AttackOptions(args.method, args.samples, args.alpha, args.seed, args.time_limit, args.nested)
     output = _output(args)
     start = load_attack(output, instance) if output is not None and output.exists() else None
-    if args.model is not None:
-        require_file(args.model, "a model written by `certcore train`", suffix=".safetensors")
     bar = ProgressBar("attack", sum(threat.budgets), unit="flips and units")
     # If another program calls this, its own arguments are not a certcore command.
-    provenance: dict[str, Any] = {"command": command_of(sys.argv[1:])} if sys.argv[1:2] == ["attack"] else {}
+    own = sys.argv[1:2] == ["attack"]
+    provenance: dict[str, Any] = {"command": command_of(program, sys.argv[1:])} if own else {}
+    recipe = {"recipe": instance.meta.get("command")}
 
     def keep(attack: ModelAttack) -> None:
         if output is not None:
@@ -77,8 +100,8 @@ def run(args: argparse.Namespace) -> int:
             save_attack(output, attack)
 
     attack, _ = run_beside(
-        lambda cancel: attack_bundle(
-            instance, threat, options, model=args.model, work=args.work, start=start, cancel=cancel, keep=keep,
+        lambda cancel: run_attack(
+            *ready(instance), threat, options, meta=recipe, start=start, cancel=cancel, keep=keep,
             progress=None if args.json else lambda done, total, note: bar.update(done, note),
         ),
         lambda: print("certcore: stopping; what was counted so far follows", file=sys.stderr),

@@ -7,7 +7,8 @@ from certcore.common.choice import Choice
 #: Error message for files, links and commands of division voting, which was removed.
 DIVISION_IS_GONE = (
     "division voting was replaced by ballots, which certify more labels, attributes and new nodes; make the file "
-    "again with `certcore bundle cora decoupled ballots` (or your dataset instead of cora)"
+    "again with certcore.ballots in Python, or in the repository with `python -m experiments bundle cora decoupled "
+    "ballots`"
 )
 
 

@@ -49,8 +49,7 @@ class Problem:
         if not isinstance(self.instance.base, BallotsBase):
             raise InputError(
                 f"this base certificate says nothing about {new[0].plural}; set {new[0].name} to 0, or use ballots, "
-                "which do: `certcore bundle cora decoupled ballots`, or certcore.ballots(scores, data) for your own "
-                "model"
+                "which do: certcore.ballots(scores, data)"
             )
         if threat.sigma is not None and threat.adj_add + threat.adj_del:
             raise InputError(

@@ -137,7 +137,7 @@ def _none_at_all() -> str:
     folder = bundles.bundle_folder()
     shown = folder.relative_to(bundles.ROOT) if folder.is_relative_to(bundles.ROOT) else folder
     return (
-        f"There is no instance in `{shown}/` yet. Make one with `python -m certcore bundle`, or upload one under "
+        f"There is no instance in `{shown}/` yet. Make one with `certcore.smooth` in Python, or upload one under "
         "**Your data**."
     )
 

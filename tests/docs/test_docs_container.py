@@ -83,6 +83,14 @@ def test_what_the_package_needs_is_in_the_requirements() -> None:
     assert {re.split(r"[<>=!~ ]", line)[0] for line in project["optional-dependencies"]["train"]} <= train
 
 
+def test_the_image_with_torch_has_what_trains_and_votes() -> None:
+    assert "COPY experiments with-torch/experiments" in BUILD
+    assert 'RUN if [ "$WITH_TORCH" != 1 ]; then rm -r with-torch/experiments; fi' in BUILD
+    assert "COPY --from=build /src/with-torch ./" in FINAL
+    for name in ("scheduler", "worker", "certcore"):
+        assert compose()["services"][name]["environment"]["PYTHONPATH"] == "/app"
+
+
 def test_what_is_copied_exists_and_is_all_that_the_builder_is_sent() -> None:
     wanted = {source for source, _ in copied(LINES)}
     assert [source for source in wanted if not (ROOT / source).exists()] == []

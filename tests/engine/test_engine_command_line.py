@@ -50,8 +50,6 @@ GOOD = f"precomputed/{NAME}"
         (["certfy", GOOD], "certify?"),
         (["radius", GOOD, "--vary", "attr_del", "--at-lest", "0.8"], "--at-least?"),
         (["curve", GOOD, "--vary", "attr_dle", "--values", "0:3"], "attr_del?"),
-        (["data", "imprt", "x.csv"], "import?"),
-        (["data", "get", "citeser"], "citeseer?"),
         (["certify", GOOD, "--targets", "tset"], "test?"),
     ],
 )
@@ -111,7 +109,7 @@ def test_budgets_in_other_forms_get_one_sentence(
 
 def test_how_to_write_a_number(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert "write 1000" in wrong(capsys, "certify", GOOD, "--attr-del", "1e3")
-    assert "write 1000000" in wrong(capsys, "bundle", "citeseer", "gcn", "attr", "--samples", "1e6")
+    assert "write 1000000" in wrong(capsys, "attack", GOOD, "--samples", "1e6")
 
 
 def test_edges_may_be_called_edges(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,9 +12,9 @@ from certcore import Instance, certify, load_instance
 from certcore.base.ballots import BallotsBase
 from certcore.data.registry import REGISTRY
 from certcore.domain.threat import ThreatModel
-from certcore.pipeline.bundle import MAX_BYTES
 from certcore.sweep import Session
 from certcore.verify.proof import verify_proof
+from experiments.bundle import MAX_BYTES
 from experiments.source import BUNDLES, LOCAL
 from pages.files import bundles
 from pages.state.state import START

@@ -10,9 +10,9 @@ import pytest
 from certcore.common.errors import InputError
 from certcore.data.dataset import load_dataset_file, save_dataset
 from certcore.instance.instance import load_instance
-from certcore.pipeline.bundle import dataset_digest
 from experiments import computations
 from experiments.__main__ import main
+from experiments.bundle import dataset_digest
 from experiments.cost import costs
 from experiments.definitions import EXPERIMENTS
 from experiments.quick import Quick, smaller
@@ -52,7 +52,7 @@ def test_from_training_to_the_table_and_nothing_twice(tmp_path: Path, monkeypatc
     assert result.samples == 60
     assert result.values["budgets"] == [0, 1, 2, 3]
     assert result.provenance["command"] == "python -m experiments datasets --quick --data DIR"
-    assert "certcore bundle small.npz gcn attr" in result.provenance["made_by"]
+    assert "python -m experiments bundle small.npz gcn attr" in result.provenance["made_by"]
     page = quick.write().read_text(encoding="utf-8")
     assert page.startswith("# A quick run: not results")
     assert "| datasets | small-gcn-attr | paper | 60 | at " in page

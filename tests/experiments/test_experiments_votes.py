@@ -33,7 +33,7 @@ def small_dataset(seed: int = 0) -> Dataset:
 def bundle(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A bundle from 200 samples, and the file of its dataset."""
     pytest.importorskip("torch")
-    from certcore.pipeline.bundle import BundleRecipe, make_bundle
+    from experiments.bundle import BundleRecipe, make_bundle
 
     folder = tmp_path_factory.mktemp("bundle")
     save_dataset(folder / "small.npz", small_dataset())
@@ -43,7 +43,7 @@ def bundle(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
 
 
 def test_the_same_command_gives_the_same_bundle(bundle: tuple[Path, Path], tmp_path: Path) -> None:
-    from certcore.pipeline.bundle import BundleRecipe, make_bundle
+    from experiments.bundle import BundleRecipe, make_bundle
 
     path, data = bundle
     recipe = BundleRecipe(str(data), samples=200, selection=50, epochs=5)

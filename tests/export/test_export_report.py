@@ -289,3 +289,13 @@ def test_a_strong_report_records_its_rounds_and_carries_its_proof() -> None:
     assert first.certificate.proof == again.certificate.proof
     assert verify_proof(first.certificate.proof, instance).certified == first.certificate.certified
     assert "--relaxation strong --rounds 2" in first.commands[-1]
+
+
+def test_the_command_of_a_bundle_is_shown_in_its_new_spelling() -> None:
+    instance = small_instance()
+    recorded = dataclasses.replace(
+        instance, meta=instance.meta | {"command": "certcore bundle cora gcn attr --split 0"}
+    )
+    page = report.page(report.build(recorded, ThreatModel(attr_del=2)))
+    assert "python -m experiments bundle cora gcn attr" in page
+    assert "certcore bundle" not in page

@@ -7,15 +7,15 @@ from functools import cache
 import torch
 
 import certcore as cc
+from certcore.attack import network_victim
 from certcore.data import citation_like
 from certcore.domain.noise import Noise
 from certcore.models.base import NodeClassifier
-from certcore.pipeline.attacking import network_victim
-from certcore.pipeline.bundle import BundleRecipe, smoothed_instance
 from certcore.training.result import Trained
 from certcore.training.smoothed import Schedule, train_smoothed
 from certcore.votes.run import collect_votes
 from certcore.votes.voters import make_voter
+from experiments.bundle import BundleRecipe, smoothed_instance
 
 DATASET = citation_like(90, 24, 3, ones=6, seed=1)
 THETA = {"attr": ("0.01", "0.5", "0", "0"), "adj": ("0", "0", "0", "0.4"), "joint": ("0.01", "0.5", "0", "0.4")}

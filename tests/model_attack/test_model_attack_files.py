@@ -20,9 +20,10 @@ from certcore.model_attack.along import attacks_along, needed
 from certcore.model_attack.run import AttackOptions, run_attack
 from certcore.model_attack.stored import attacks_on, largest, load_attack, save_attack
 from certcore.models.storage import save_model
-from certcore.pipeline.bundle import BundleRecipe
 from certcore.report import default_threat
 from certcore.result import tripwire
+from experiments.__main__ import main as experiment
+from experiments.bundle import BundleRecipe
 from tests.model_attack.cases import case, network
 
 QUICK = AttackOptions("greedy", 1000, nested=True)
@@ -174,6 +175,10 @@ def test_the_commands(tmp_path, capsys):
     report = json.loads(capsys.readouterr().out)
     assert [level["flips"] for level in report["levels"]] == [1, 2, 5, 10]
     assert 0 < report["changed"] <= before["targets"]
+    assert experiment([*asked, "--method", "greedy", "--json", "-o", str(tmp_path / "again.npz")]) == 0
+    assert json.loads(capsys.readouterr().out)["levels"] == report["levels"]
+    assert main(asked[:4]) == 2
+    assert "no model is given" in capsys.readouterr().err
     assert main(["certify", str(path), "--attr-del", "300", "--json"]) == 0
     after = json.loads(capsys.readouterr().out)
     assert after["changed"] == report["changed"]

@@ -14,6 +14,7 @@ pytest.importorskip("torch_geometric")
 
 import certcore as cc
 from certcore import Graph, Instance, ThreatModel
+from certcore.attack import noise_of
 from certcore.base.ballots import UNIT, BallotsBase
 from certcore.base.gaussian import GaussianBase
 from certcore.common.errors import InputError, SoundnessError
@@ -25,7 +26,6 @@ from certcore.model_attack.flips import allocation_of
 from certcore.model_attack.run import STEPS, AttackOptions, run_attack
 from certcore.model_attack.shift import Shift
 from certcore.model_attack.stored import load_attack, save_attack
-from certcore.pipeline.attacking import noise_of
 from certcore.program.problem import Problem
 from certcore.result import tripwire
 from certcore.result.allocation import inadmissible

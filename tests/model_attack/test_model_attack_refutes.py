@@ -16,6 +16,7 @@ import torch
 import torch_geometric.nn as geometric
 
 import certcore as cc
+from certcore.attack import network_victim
 from certcore.base.convex import convex_certificate
 from certcore.base.network import GcnNetwork, normalised_adjacency
 from certcore.base.smoothing import SmoothingBase
@@ -25,7 +26,6 @@ from certcore.model_attack.flips import Flip, allocation_of, apply_flips
 from certcore.model_attack.methods import AttackMethod
 from certcore.model_attack.refute import hold_against_certificates
 from certcore.model_attack.run import AttackOptions, count_votes, run_attack
-from certcore.pipeline.attacking import network_victim
 from certcore.program.problem import Problem
 from certcore.result import tripwire
 from certcore.result.allocation import inadmissible

@@ -20,6 +20,7 @@ import torch_geometric.nn as geometric
 
 import certcore as cc
 from certcore import messages
+from certcore.attack import module_victim, network_victim
 from certcore.base.ballots import BallotsBase, whole_ballots
 from certcore.base.convex import convex_certificate
 from certcore.base.network import GcnNetwork, normalised_adjacency
@@ -36,7 +37,6 @@ from certcore.model_attack.refute import hold_against_certificates
 from certcore.model_attack.room import Room
 from certcore.model_attack.run import AttackOptions, count_votes, run_attack
 from certcore.model_attack.stored import FoundAttack
-from certcore.pipeline.attacking import module_victim, network_victim
 from certcore.program.problem import Problem
 from certcore.training.smoothed import Schedule, train_smoothed
 from certcore.votes.moved import network_under

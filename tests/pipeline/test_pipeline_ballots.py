@@ -16,8 +16,8 @@ import certcore as cc
 from certcore import InputError
 from certcore.base.ballots import UNIT, BallotsBase
 from certcore.instance.instance import instance_to_arrays
-from certcore.pipeline.bundle import BundleRecipe, make_bundle
 from certcore.training.ballots import train_controls, train_decoupled
+from experiments.bundle import BundleRecipe, make_bundle
 from tests.pipeline import zoo
 
 DATA = zoo.as_data()
@@ -99,5 +99,5 @@ def test_old_commands_and_files_say_what_replaced_division_voting(tmp_path: Path
     arrays = instance_to_arrays(cc.ballots(np.ones((N, 3), dtype=int), DATA))
     old = {key: value for key, value in arrays.items() if not key.startswith("ballots")}
     np.savez(tmp_path / "old.npz", **old, division_votes=np.zeros((3, N), np.int8))
-    with pytest.raises(InputError, match="certcore bundle cora decoupled ballots"):
+    with pytest.raises(InputError, match="experiments bundle cora decoupled ballots"):
         cc.load_instance(tmp_path / "old.npz")

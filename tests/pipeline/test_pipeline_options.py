@@ -19,10 +19,10 @@ from torch_geometric.data import Data
 from torch_geometric.nn import GCN
 
 import certcore as cc
+from certcore.attack import AttackArguments
 from certcore.data.dataset import ImportOptions
 from certcore.domain.threat import Budgets
 from certcore.model_attack.run import AttackOptions
-from certcore.pipeline.attacking import AttackArguments
 from tests.sweep.cases import smoothed_like
 
 

@@ -10,7 +10,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-from certcore.cli import main
 from certcore.common.errors import InputError
 from certcore.common.npz import write_npz
 from certcore.data import citation_like, save_dataset
@@ -20,6 +19,7 @@ from certcore.votes import run as votes_run
 from certcore.votes.function import FunctionVoter
 from certcore.votes.purposes import ESTIMATION, SELECTION
 from certcore.votes.run import collect_votes
+from experiments.__main__ import main
 
 GRAPH = citation_like(60, 30, 3).graph
 
@@ -178,5 +178,5 @@ def test_the_commands_never_add_to_finished_votes(tmp_path, monkeypatch, capsys)
     # The command of the file makes the file again.
     made = Path("a.npz").read_bytes()
     for command in meta["command"].split(" && "):
-        assert main([*command.split()[1:], "--work", "again", "--jobs", "1", "-o", "b.npz"]) == 0
+        assert main([*command.split()[3:], "--work", "again", "--jobs", "1", "-o", "b.npz"]) == 0
     assert Path("b.npz").read_bytes() == made

@@ -16,7 +16,6 @@ import pytest
 
 pytest.importorskip("torch")
 
-from certcore.cli import main
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
 from certcore.data import citation_like, save_dataset
@@ -26,6 +25,7 @@ from certcore.models.storage import save_model
 from certcore.votes import run as votes_run
 from certcore.votes.run import collect_votes
 from certcore.votes.voters import make_voter
+from experiments.__main__ import main
 from tests.waiting import until
 
 _spec = importlib.util.spec_from_file_location("votes_support", Path(__file__).with_name("votes_support.py"))
@@ -255,7 +255,7 @@ def test_commands_from_dataset_to_instance(tmp_path, capsys, monkeypatch):
     meta = instance.meta
     assert (meta["group"], meta["split"], meta["samples"]) == ("tiny-gcn_mean-joint", 1, 300)
     assert set(meta["accuracy"]) == {"clean", "smoothed"}
-    assert meta["command"].startswith("certcore bundle tiny.npz gcn_mean joint --split 1 --samples 300")
+    assert meta["command"].startswith("python -m experiments bundle tiny.npz gcn_mean joint --split 1 --samples 300")
     assert str(tmp_path) not in json.dumps(meta)
     # The same command again finds everything done and writes the same file.
     before = Path(facts["path"]).read_bytes()

@@ -1,8 +1,9 @@
-"""Attacks on the model behind an instance: any network, or the model of a bundle, which is trained again."""
+"""Attacks on the model behind an instance: any network, or one of ours from its file."""
 
 from __future__ import annotations
 
 import copy
+import hashlib
 import os
 import shlex
 import threading
@@ -19,7 +20,6 @@ from certcore.common.errors import InputError
 from certcore.common.exact import decimal_text
 from certcore.common.options import defaults_of, show_options, take
 from certcore.common.progress import StepsDone
-from certcore.data.registry import get_dataset
 from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS
 from certcore.domain.threat import Budgets, ThreatModel, read_threat
@@ -27,7 +27,6 @@ from certcore.instance.instance import Instance
 from certcore.model_attack.run import AttackOptions, run_attack
 from certcore.model_attack.stored import ModelAttack
 from certcore.models.registry import require_training_packages
-from certcore.pipeline.bundle import BundleRecipe, trained_again
 
 if TYPE_CHECKING:
     from certcore.model_attack.victim import Victim
@@ -168,52 +167,18 @@ def _moved_victim(model: NodeClassifier, instance: Instance, noise: Noise, diges
     return MovedVictim(rest, noise, digest, moved.cut.orthogonal / FINE)
 
 
-def with_attributes(instance: Instance) -> Instance:
-    """The instance of a bundle with the attributes of its dataset, where its file holds only their digest."""
-    graph = instance.graph
-    if not graph.real or graph.attr_values is not None:
-        return instance
-    given = get_dataset(BundleRecipe.from_command(str(instance.meta.get("command"))).dataset).graph
-    known = replace(instance, graph=graph.with_attributes(given.attributes))
-    if known.graph.digest != graph.digest:
-        raise InputError("the dataset here has other attributes than the instance was made from; get the same version")
-    return known
-
-
-def attack_bundle(
-    instance: Instance,
-    threat: ThreatModel,
-    options: AttackOptions,
-    *,
-    model: str | os.PathLike[str] | None = None,
-    work: str | Path | None = None,
-    **running: Any,
-) -> ModelAttack:
-    """Attack the model of a bundle, which is trained again by its recorded command or read from a file."""
-    instance = with_attributes(instance)
-    victim = bundle_victim(instance, model, work)
-    return run_attack(victim, instance, threat, options, meta={"recipe": instance.meta.get("command")}, **running)
-
-
-def bundle_victim(
-    instance: Instance, model: str | os.PathLike[str] | None = None, work: str | Path | None = None
-) -> Victim:
-    """The model of a bundle as the victim of an attack."""
+def file_victim(instance: Instance, path: str | os.PathLike[str]) -> Victim:
+    """A network from its file, as the victim of an attack."""
     require_training_packages()
-    if model is None:
-        trained = trained_again(instance, work)
-        return network_victim(trained.model, instance, trained.facts["sha256"])
-    import hashlib
-
     from certcore.models.storage import load_model
 
-    network, _ = load_model(model)
-    return network_victim(network, instance, hashlib.sha256(Path(model).read_bytes()).hexdigest())
+    network, _ = load_model(path)
+    return network_victim(network, instance, hashlib.sha256(Path(path).read_bytes()).hexdigest())
 
 
-def command_of(arguments: list[str]) -> str:
+def command_of(program: list[str], arguments: list[str]) -> str:
     """The shell command that repeats the attack, without local paths."""
-    words, given = ["certcore"], iter(arguments)
+    words, given = [*program], iter(arguments)
     for word in given:
         if word in ("--work", "--model", "-o", "--output"):
             next(given, None)

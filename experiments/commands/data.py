@@ -1,4 +1,4 @@
-"""`certcore data`: list, get and import datasets."""
+"""`python -m experiments data`: list, get and import datasets."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "data",
         help="list, fetch and import datasets",
-        epilog="examples: certcore data get citeseer; certcore data import nodes.csv --edges edges.txt",
+        epilog="examples: python -m experiments data get citeseer; "
+        "python -m experiments data import nodes.csv --edges edges.txt",
     )
     actions = parser.add_subparsers(dest="action", metavar="ACTION", required=True)
     listing = actions.add_parser("list", help="known datasets and what is in the cache")

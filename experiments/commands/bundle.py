@@ -1,15 +1,16 @@
-"""`certcore bundle`: from a dataset's name to an instance file, in one command."""
+"""`python -m experiments bundle`: from a dataset's name to an instance file, in one command."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 
-from certcore.cli.options import add_training, add_vote_options, answer, natural
+from certcore.cli.options import answer, natural
 from certcore.cli.parser import Subparsers
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
 from certcore.models.registry import BALLOT_MODELS, MODELS
+from experiments.commands.options import add_training, add_vote_options
 
 
 def add(subparsers: Subparsers) -> None:
@@ -19,9 +20,11 @@ def add(subparsers: Subparsers) -> None:
         description="Train a model, count its votes and write an instance file with layout and provenance. Interrupted "
         "runs continue where they stopped when the same command is given again; for another number of samples, add "
         "--fresh.",
-        epilog="example: certcore bundle citeseer gcn attr --samples 100000 -o my-citeseer.npz",
+        epilog="example: python -m experiments bundle citeseer gcn attr --samples 100000 -o my-citeseer.npz",
     )
-    parser.add_argument("dataset", help="name of a dataset (see `certcore data list`) or path of an imported .npz")
+    parser.add_argument(
+        "dataset", help="name of a dataset (see `python -m experiments data list`) or path of an imported .npz"
+    )
     parser.add_argument("model", choices=(*MODELS, *BALLOT_MODELS), help="classifier")
     parser.add_argument(
         "types",
@@ -60,7 +63,7 @@ def add(subparsers: Subparsers) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    from certcore.pipeline.bundle import BundleRecipe, make_bundle
+    from experiments.bundle import BundleRecipe, make_bundle
 
     recipe = BundleRecipe(
         dataset=args.dataset, model=args.model, types=args.types, split=args.split, seed=args.seed,

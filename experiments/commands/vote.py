@@ -1,17 +1,18 @@
-"""`certcore vote`: count the votes of a trained model."""
+"""`python -m experiments vote`: count the votes of a trained model."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from certcore.cli.options import add_vote_options, answer, natural
+from certcore.cli.options import answer, natural
 from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
 from certcore.common.rounding import share_down
 from certcore.domain.noise import Noise
+from experiments.commands.options import add_vote_options
 
 
 def add(subparsers: Subparsers) -> None:
@@ -21,10 +22,10 @@ def add(subparsers: Subparsers) -> None:
         description="Count votes and write them as arrays: votes (estimation), selection, prediction, theta. An "
         "interrupted run continues where it stopped when the same command is given again; for another number of "
         "samples, add --fresh.",
-        epilog="example: certcore vote citeseer gcn.safetensors --samples 100000 -o gcn.votes.npz",
+        epilog="example: python -m experiments vote citeseer gcn.safetensors --samples 100000 -o gcn.votes.npz",
     )
     parser.add_argument("dataset", help="the dataset that the model was trained on")
-    parser.add_argument("model", metavar="MODEL.safetensors", help="a model written by `certcore train`")
+    parser.add_argument("model", metavar="MODEL.safetensors", help="a model written by `python -m experiments train`")
     parser.add_argument("--theta", nargs=4, metavar="P", help="flip probabilities (default: those of the training)")
     parser.add_argument("--seed", type=natural, help="seed of the draws (default: the model's)")
     parser.add_argument("--no-fused", action="store_true", help="use torch also where there is a fused kernel")
@@ -47,7 +48,7 @@ def run(args: argparse.Namespace) -> int:
     from certcore.models.storage import load_model
     from certcore.votes.voters import make_voter
 
-    require_file(args.model, "a model written by `certcore train`", suffix=".safetensors")
+    require_file(args.model, "a model written by `python -m experiments train`", suffix=".safetensors")
     model, facts = load_model(args.model)
     if "attr_std" in facts:
         raise InputError(

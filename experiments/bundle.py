@@ -45,6 +45,8 @@ if TYPE_CHECKING:
 
 #: Largest size of a bundle in bytes: bundles are shipped with the dashboard.
 MAX_BYTES = 3 * 2**20
+#: What a recorded command begins with.
+PROGRAM = ["python", "-m", "experiments"]
 
 
 @dataclass(frozen=True)
@@ -110,13 +112,14 @@ class BundleRecipe:
 
     @classmethod
     def from_command(cls, command: str) -> BundleRecipe:
-        """Read back what `command` writes; of several commands, the last one made the bundle."""
+        """Read back what `command` writes (older bundles say `certcore bundle`); of several, the last one counts."""
         words = command.split("&&")[-1].split()
         try:
-            if words[:2] != ["certcore", "bundle"]:
-                raise ValueError("it does not begin with certcore bundle")
-            given: dict[str, Any] = dict(zip(("dataset", "model", "types"), words[2:5], strict=True))
-            rest = iter(words[5:])
+            words = words[1:] if words[:1] == ["certcore"] else words[3:] if words[:3] == PROGRAM else words
+            if words[:1] != ["bundle"]:
+                raise ValueError(f"it does not begin with {' '.join(PROGRAM)} bundle")
+            given: dict[str, Any] = dict(zip(("dataset", "model", "types"), words[1:4], strict=True))
+            rest = iter(words[4:])
             for word in rest:
                 name = word.removeprefix("--").replace("-", "_")
                 if name == "theta":
@@ -150,7 +153,7 @@ class BundleRecipe:
     @property
     def command(self) -> str:
         """The shell command that makes the same bundle."""
-        words = [f"certcore bundle {Path(self.dataset).name} {self.model} {self.types} --split {self.split}"]
+        words = [f"{' '.join(PROGRAM)} bundle {Path(self.dataset).name} {self.model} {self.types} --split {self.split}"]
         if BundleTypes(self.types).has_noise:
             words.append(f"--samples {self.samples}")
         defaults = BundleRecipe(self.dataset)
@@ -249,7 +252,7 @@ def _control(
     recipe: BundleRecipe, dataset: Dataset, instance: Instance, folder: Path, jobs: int | None
 ) -> dict[str, Any]:
     """Entries of `meta` about a network that ignores edges, for comparison."""
-    from certcore.pipeline.controls import SAMPLES, edge_control, moved_control
+    from experiments.controls import SAMPLES, edge_control, moved_control
 
     if not recipe.attr_std:
         return edge_control(dataset, recipe.split, recipe.seed, recipe.per_class)

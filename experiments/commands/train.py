@@ -1,24 +1,25 @@
-"""`certcore train`: train a classifier and save it with its metrics."""
+"""`python -m experiments train`: train a classifier and save it with its metrics."""
 
 from __future__ import annotations
 
 import argparse
 
-from certcore.cli.options import add_json, add_training, answer
+from certcore.cli.options import add_json, answer
 from certcore.cli.parser import Subparsers
 from certcore.common.errors import InputError
 from certcore.common.files import require_writable
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.noise import PAPER_THETA, Noise
 from certcore.models.registry import MODELS
+from experiments.commands.options import add_training
 
 
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "train",
         help="train a classifier for smoothing or for the convex certificate",
-        epilog="examples: certcore train citeseer gcn attr --split 0 -o gcn.safetensors; "
-        "certcore train pubmed gcn --attr-std 0.06",
+        epilog="examples: python -m experiments train citeseer gcn attr --split 0 -o gcn.safetensors; "
+        "python -m experiments train pubmed gcn --attr-std 0.06",
     )
     parser.add_argument("dataset", help="name of a dataset or path of an imported .npz")
     parser.add_argument("model", choices=MODELS, help="classifier")

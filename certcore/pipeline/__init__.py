@@ -1,1 +1,0 @@
-"""Builds an instance from a dataset or a trained model: training, votes, fields and provenance."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -25,8 +27,12 @@ from certcore.sweep.session import Preview, Sessions
 from certcore.verify.proof import certified_count
 
 from ..state.state import View
+from .answers import Asked
 from .jobs import Job
 from .work import PATIENCE, Work, ask
+
+#: Seconds of a strong search between two results.
+STEP = 0.5
 
 
 def session(instance: Instance) -> Session:
@@ -93,16 +99,6 @@ def model_attacks(view: View, axis: str, attacks: list[ModelAttack]) -> Work:
     return ask("model_attacks", key, run, "Reading model attacks", same=key, patience=0.4)
 
 
-def on_ballots(name: str, instance: Instance, threat: ThreatModel) -> Work:
-    """Ballots: the attack found with a certificate, as one on the model; its result is None if it is none."""
-
-    def run(job: Job) -> FoundAttack | None:
-        return changed_by_ballots(instance, session(instance).certify(threat, cancel=job.cancel))
-
-    key = ("on_ballots", Question(instance, threat).key)
-    return ask(f"on_ballots_{name}", key, run, "Looking for an attack on ballots", same=key, patience=0.4)
-
-
 def attacked(view: View, result: Certificate) -> Work:
     """The same certificate together with the best attack that was found."""
     if result.attack is not None:
@@ -116,57 +112,12 @@ def attacked(view: View, result: Certificate) -> Work:
     return ask("attack", ("attack", *view.key), run, "Looking for an attack", same=same, patience=0.25)
 
 
-def proof(view: View) -> Work:
-    """The proof of the number on show, solved on its own minimal program."""
-
-    def run(job: Job) -> dict[str, Any] | None:
-        known = session(view.instance)
-        if view.strengthen:
-            return known.proof(view.threat, relaxation=Relaxation.STRONG, time_limit=view.time_limit, cancel=job.cancel)
-        return known.proof(view.threat, relaxation=view.relaxation, cancel=job.cancel)
-
-    return ask(
-        "proof",
-        ("proof", view.strengthen, *view.key),
-        run,
-        "Writing the proof",
-        same=("proof", *view.key),
-        patience=1.5,
-    )
-
-
 def known(view: View) -> Preview | None:
     """What dual values of earlier solves already prove at the new budgets."""
     try:
         return session(view.instance).preview(view.threat, relaxation=view.relaxation)
     except SoundnessError:
         return None  # the number that is being computed meets the same attack and says so
-
-
-def preview(view: View) -> str:
-    """The same in words; empty if nothing."""
-    found = known(view)
-    if found is None:
-        return ""
-    whole = found.targets if view.counted is None else len(view.counted)
-    return str(messages.known_already(found.certified, whole))
-
-
-def suggest(view: View, number: int) -> Work:
-    """Which nodes to protect next."""
-    relaxation = view.relaxation.relaxed
-
-    def run(job: Job) -> Defence:
-        return defend(
-            session(view.instance),
-            view.threat,
-            number,
-            relaxation=relaxation,
-            cancel=job.cancel,
-            progress=lambda done: job.report(done),
-        )
-
-    return ask("suggest", ("suggest", number, *view.key), run, "Looking for the best protection", patience=0.2)
 
 
 def protecting(view: View, node: int) -> Work:
@@ -182,11 +133,103 @@ def protecting(view: View, node: int) -> Work:
     return ask("protecting", key, run, "Certifying with this node protected", same=key, patience=0.2)
 
 
-def report(view: View, source: str, attacks: list[ModelAttack]) -> Work:
-    """A complete report at the sliders' position, as the bytes of a zip."""
-    relaxation = view.relaxation.relaxed
+# What pages ask for in plain loops.
 
-    def run(job: Job) -> bytes:
+
+def number(view: View) -> Asked:
+    """The certificate, what the strong search adds to it if that is wanted, and at last with the best attack found."""
+
+    def steps(cancel: threading.Event) -> Iterator[Certificate]:
+        known = session(view.instance)
+        found = known.certify(view.threat, relaxation=view.relaxation, attack=False, cancel=cancel)
+        yield found
+        if view.strengthen and found.size is not None:
+            seconds = 0.0
+            while seconds < view.time_limit:
+                seconds = min(seconds + STEP, view.time_limit)
+                found = known.certify(view.threat, relaxation=Relaxation.STRONG, time_limit=seconds, cancel=cancel)
+                yield found
+                if found.status.is_final:
+                    break
+        if found.attack is None:
+            best = known.certify(view.threat, relaxation=view.relaxation.relaxed, cancel=cancel)
+            yield replace(found, attack=best.attack, fractional=best.fractional)
+
+    return Asked(("number", view.strengthen, *view.key), steps, "Solving")
+
+
+def along(view: View, axis: str, attacks: list[ModelAttack]) -> Asked:
+    """What stored attacks on the model change as one budget grows, each compared with the certificates."""
+
+    def steps(cancel: threading.Event) -> Iterator[Along]:
+        yield attacks_along(attacks, view.instance, view.threat, axis)
+
+    fixed = view.threat.replace(**{axis: None if axis == "sigma" else 0})
+    key = ("along", axis, fixed.budgets, fixed.sigma, tuple(one.digest for one in attacks), *view.family)
+    return Asked(key, steps, "Reading model attacks")
+
+
+def on_ballots(instance: Instance, threat: ThreatModel) -> Asked:
+    """Ballots: the attack found with a certificate, as one on the model; nothing if it is none."""
+
+    def steps(cancel: threading.Event) -> Iterator[FoundAttack]:
+        found = changed_by_ballots(instance, session(instance).certify(threat, cancel=cancel))
+        if found is not None:
+            yield found
+
+    return Asked(("on ballots", Question(instance, threat).key), steps, "Looking for an attack on ballots")
+
+
+def proof(view: View) -> Asked:
+    """The proof of the number on show, solved on its own minimal program."""
+
+    def steps(cancel: threading.Event) -> Iterator[dict[str, Any]]:
+        known = session(view.instance)
+        if view.strengthen:
+            made = known.proof(view.threat, relaxation=Relaxation.STRONG, time_limit=view.time_limit, cancel=cancel)
+        else:
+            made = known.proof(view.threat, relaxation=view.relaxation, cancel=cancel)
+        if made is not None:
+            yield made
+
+    return Asked(("proof", view.strengthen, *view.key), steps, "Writing the proof")
+
+
+def suggestions(view: View, number: int) -> Asked:
+    """Which nodes to protect next, one after the other."""
+
+    def steps(cancel: threading.Event) -> Iterator[Defence]:
+        threat, first = view.threat, None
+        for _ in range(number):
+            found = defend(session(view.instance), threat, 1, relaxation=view.relaxation.relaxed, cancel=cancel)
+            first = (
+                found
+                if first is None
+                else replace(first, steps=(*first.steps, *found.steps), threat=found.threat, status=found.status)
+            )
+            yield first
+            if not found.steps:
+                return
+            threat = found.threat
+
+    return Asked(("suggest", number, *view.key), steps, "Looking for the best protection")
+
+
+def unprotected(view: View) -> Asked:
+    """The certificate of the same attacker without any protected node."""
+    bare = replace(view, threat=view.threat.replace(protected=()))
+
+    def steps(cancel: threading.Event) -> Iterator[Certificate]:
+        relaxation = view.relaxation.relaxed
+        yield session(view.instance).certify(bare.threat, relaxation=relaxation, attack=False, cancel=cancel)
+
+    return Asked(("unprotected", *bare.key), steps, "Certifying without protection")
+
+
+def report(view: View, source: str, attacks: list[ModelAttack]) -> Asked:
+    """A complete report at the sliders' position, as the bytes of a zip."""
+
+    def steps(cancel: threading.Event) -> Iterator[bytes]:
         # Imported only now: drawing for print is not needed to show a page.
         from certcore.report import build, packed
 
@@ -195,16 +238,15 @@ def report(view: View, source: str, attacks: list[ModelAttack]) -> Work:
             view.threat,
             source=source,
             base_rule=view.rule,
-            relaxation=relaxation,
+            relaxation=view.relaxation.relaxed,
             attacks=attacks,
-            progress=job.report,
-            cancel=job.cancel,
+            cancel=cancel,
             session=session(view.instance),
             counted=view.counted,
         )
-        return packed(made)
+        yield packed(made)
 
     # The name of the file is in the report, and nowhere in the instance.
     asked = None if view.counted is None else view.counted.tobytes()
     key = ("report", view.name, asked, tuple(one.digest for one in attacks), *view.key)
-    return ask("report", key, run, "Writing the report", same=key, patience=0.2)
+    return Asked(key, steps, "Writing the report")

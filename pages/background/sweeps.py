@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
@@ -27,6 +28,7 @@ from certcore.workbench import axis
 from ..files import bundles
 from ..state import state
 from ..state.state import View
+from .answers import Asked
 from .engine import session
 from .jobs import Job
 from .work import Work, ask
@@ -199,6 +201,51 @@ def curves(
     return ask(slot, key, run, "Computing curves", same=(vary, tuple(member.key for member in members)), patience=0.6)
 
 
+def lines(
+    members: list[Member], vary: str, values: list[int] | None, relaxation: Relaxation, fine: bool = True
+) -> Asked:
+    """For each member its curves, one per split: first at the given values, then (if `fine`) at every integer.
+
+    Without values: at every integer up to where nothing is certified any more.
+    """
+    kind = relaxation.relaxed
+
+    def steps(cancel: threading.Event) -> Iterator[list[list[Counts]]]:
+        first = values
+        if first is None:
+            ends = (_first_zero(member, vary, kind, cancel) for member in members)
+            first = list(range(max(ends) + 1))
+        done: list[list[Counts]] = []
+        for stage in dict.fromkeys((tuple(first), tuple(refined(first, vary) if fine else first))):
+            drawn = []
+            for member in members:
+                line = []
+                for instance in member.instances:
+                    sweep = Sweep(session(instance), member.threat, [(vary, stage)], relaxation=kind)
+                    for _ in sweep.run(cancel):
+                        if cancel.is_set():
+                            return
+                        yield done  # a place to give way; what is finished is drawn, whole lines only
+                    line.append(sweep.result())
+                drawn.append(line)
+                done = done if len(done) == len(members) else drawn[:]
+            # A finer picture replaces the first one as a whole: lines of one figure share their values.
+            done = drawn
+        yield done
+
+    key = ("lines", vary, values and tuple(values), kind, fine, *(member.key for member in members))
+    return Asked(key, steps, "Computing curves")
+
+
+def _first_zero(member: Member, vary: str, relaxation: Relaxation, cancel: threading.Event) -> int:
+    """The first value at which nothing is certified any more on any split, or the end of the axis."""
+    last = 0
+    for instance in member.instances:
+        found = first_uncertified(session(instance), member.threat, vary, relaxation=relaxation, cancel=cancel)
+        last = max(last, int(end_of(instance, vary) if found is None else found))
+    return min(last, MOST_VALUES)
+
+
 def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation, slot: str) -> Work:
     """The best replayed attacks, looked for at a few values and known between; the picture grows meanwhile."""
     kind = relaxation.relaxed
@@ -224,11 +271,25 @@ def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation
     return ask(slot, key, run, "Looking for attacks along the curve", same=(vary, kind, member.key), patience=0.1)
 
 
-def known_attacks(task: Work | None, line: Counts) -> np.ndarray | None:
+def attacks_at(member: Member, vary: str, values: list[int], relaxation: Relaxation) -> Asked:
+    """The best replayed attacks, looked for at a few values and known between, smallest value first."""
+    kind, one = relaxation.relaxed, member.instances[0]
+
+    def steps(cancel: threading.Event) -> Iterator[Attacks]:
+        # Which attack is found depends on earlier solves: a session of its own finds those that the command finds.
+        known = session(one) if one.graph.n_nodes > MANY_NODES else Session(one)
+        for found in attacks_along(known, member.threat, vary, values, relaxation=kind, cancel=cancel):
+            if not cancel.is_set():
+                yield Attacks(*found)
+
+    key = ("attacks at", vary, tuple(values), kind, member.key)
+    return Asked(key, steps, "Looking for attacks along the curve")
+
+
+def known_attacks(found: Attacks | None, line: Counts) -> np.ndarray | None:
     """What the best attack known leaves uncertified at each value of a curve, NaN beyond the last one searched; None
     before any was looked for.
     """
-    found: Attacks | None = None if task is None else task.result
     if found is None or not len(found.values):
         return None
     best = best_below(line.values, found.values, found.left).astype(float)
@@ -293,45 +354,53 @@ def map_over(
     return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, question), patience=0.6)
 
 
+def cells(view: View, x: str, y: str, ends: tuple[Any, Any], relaxation: Relaxation, finest: bool = True) -> Asked:
+    """A map over two budgets while it grows: proven everywhere from a few solves, then line by line."""
+    fixed = _free(view.threat, x, y)
+    near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
+    xs, ys = map_axes(ends, finest)
+
+    def steps(cancel: threading.Event) -> Iterator[Counts]:
+        sweep = Sweep(session(view.instance), fixed, [(x, xs), (y, ys)], relaxation=relaxation, near=near)
+        return sweep.run(cancel)
+
+    key = ("cells", x, y, ends, finest, relaxation, Question(view.instance, fixed).key)
+    return Asked(key, steps, "Computing the map")
+
+
+def attacks_in(view: View, x: str, y: str, ends: tuple[int, int], relaxation: Relaxation) -> Asked:
+    """The best replayed attacks at a few cells of a map, those around the sliders first: (x, y, left) each."""
+    fixed, kind = _free(view.threat, x, y), relaxation.relaxed
+    places = attacked_cells(ends, (position(view.threat, x) or 0, position(view.threat, y) or 0))
+
+    def steps(cancel: threading.Event) -> Iterator[list[tuple[float, float, int]]]:
+        found: list[tuple[float, float, int]] = []
+        # As along a curve: a session of its own finds those that the command finds.
+        own = session if view.instance.graph.n_nodes > MANY_NODES else Session
+        for one in attacks_over(own(view.instance), fixed, x, y, places, relaxation=kind, cancel=cancel):
+            found.append(one)
+            yield list(found)
+
+    key = ("attacks in", x, y, ends, kind, Question(view.instance, fixed).key)
+    return Asked(key, steps, "Looking for attacks on the map")
+
+
 def _free(threat: ThreatModel, x: str, y: str) -> ThreatModel:
     """The attacker without what a map varies: moving those sliders leaves the map as it is."""
     return threat.replace(**{name: None if name == "sigma" else 0 for name in (x, y)})
 
 
-def map_attacks(view: View, x: str, y: str, ends: tuple[int, int], relaxation: Relaxation, slot: str) -> Work:
-    """The best replayed attacks at a few cells of a map, those around the sliders first: (x, y, left) each."""
-    fixed, kind = _free(view.threat, x, y), relaxation.relaxed
-    cells = attacked_cells(ends, (position(view.threat, x) or 0, position(view.threat, y) or 0))
-
-    def run(job: Job) -> list[tuple[float, float, int]]:
-        found: list[tuple[float, float, int]] = []
-        reported = 0.0
-        # As along a curve: a session of its own finds those that the command finds.
-        own = session if view.instance.graph.n_nodes > MANY_NODES else Session
-        for one in attacks_over(own(view.instance), fixed, x, y, cells, relaxation=kind, cancel=job.cancel):
-            found.append(one)
-            now = time.monotonic()
-            job.report(len(found) / len(cells), "", list(found) if now - reported > 2 * REFRESH else None)
-            reported = now if now - reported > 2 * REFRESH else reported
-        return found
-
-    key = ("map attacks", x, y, ends, kind, Question(view.instance, fixed).key)
-    return ask(slot, key, run, "Looking for attacks on the map", same=key, patience=0.1)
-
-
-def largest(view: View, vary: str, share: int) -> Work:
+def largest(view: View, vary: str, share: int) -> Asked:
     """The largest budget that still certifies this share (in per cent)."""
-    relaxation = view.relaxation.relaxed
 
-    def run(job: Job) -> Radius:
-        return radius(
+    def steps(cancel: threading.Event) -> Iterator[Radius]:
+        yield radius(
             session(view.instance),
             view.threat,
             vary,
             Fraction(share, 100),
-            relaxation=relaxation,
-            cancel=job.cancel,
-            progress=lambda done: job.report(done),
+            relaxation=view.relaxation.relaxed,
+            cancel=cancel,
         )
 
-    return ask("radius", ("radius", vary, share, *view.key), run, "Searching", same=(vary, *view.family), patience=0.6)
+    return Asked(("radius", vary, share, *view.key), steps, "Searching")

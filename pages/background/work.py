@@ -16,11 +16,10 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.common.errors import InputError, SoundnessError
-from certcore.result.certificate import Certificate
-from certcore.result.tripwire import check
-from certcore.sweep.counts import Counts
 
 from ..messages.text import markdown, seconds
+from .answers import LONGEST_MESSAGE as LONGEST_MESSAGE
+from .answers import held
 from .delivery import keep_in_order
 from .jobs import URGENT, Job, JobState, Pool
 
@@ -33,8 +32,6 @@ _TURN = 0.001
 #: Up to so many visitors with work under way are polled at full speed; with more, each is polled less often, because
 #: a server that is busy answering "not yet" gets nothing else done.
 _FEW = 4
-#: No message is longer: one about a contradiction tells all that is needed to find its cause.
-LONGEST_MESSAGE = 1500
 Arguments = ParamSpec("Arguments")
 
 
@@ -74,15 +71,6 @@ def owner() -> str:
     return context.session_id if context is not None else "nobody"
 
 
-def _claims(result: Any) -> Iterator[Certificate | Counts]:
-    """The certificates, curves and maps in a result."""
-    if isinstance(result, Certificate | Counts):
-        yield result
-    elif isinstance(result, dict | list | tuple):
-        for part in result.values() if isinstance(result, dict) else result:
-            yield from _claims(part)
-
-
 def _held(ask: Callable[Arguments, Work]) -> Callable[Arguments, Work]:
     """Hold what a page is about to show against all attacks that are known by now, its own visitor's or others'."""
 
@@ -90,8 +78,7 @@ def _held(ask: Callable[Arguments, Work]) -> Callable[Arguments, Work]:
     def asked(*args: Arguments.args, **kwargs: Arguments.kwargs) -> Work:
         work = ask(*args, **kwargs)
         try:
-            for claim in _claims(work.result):
-                check(claim)
+            held(work.result)
         except SoundnessError as error:
             return Work(work.slot, work.key, None, False, error=str(error))
         return work

@@ -20,7 +20,8 @@ from certcore.model_attack.stored import largest
 from certcore.notebook import note
 from certcore.sweep.ranges import end_of, first_end
 
-from ..background import engine, sweeps, work
+from ..background import engine, sweeps
+from ..background.answers import answer, answers
 from ..files import bundles
 from ..messages.text import count, listing, markdown, plain
 from ..parts import charts, ends, frames
@@ -99,31 +100,26 @@ def draw(view: View) -> None:
     vary, end, log, to_zero = _axis(view, top)
     found = _compared(view, vary, loaded)
     values = sweeps.values_to(end or _first_end(view, vary), to_zero and not end, view.instance, vary)
-    task = sweeps.curves(found.family, vary, values, False, view.relaxation, "compare")
-    lines = sweeps.first_kind(task)
-    if not lines:
-        st.info("The curves appear here as soon as the first one is computed.", icon=":material/hourglass_top:")
-        work.line(task)
-        return
+    above, numbers = st.container(), st.container()
+    picture = above.empty()
     # One point of each line: all budgets as in the strip, σ among them.
     axis = sweeps.main_axis(view)
-    here = sweeps.curves(
-        found.family,
-        axis,
-        [sweeps.picked(axis, getattr(view.threat, axis))],
-        False,
-        view.relaxation,
-        "compare_now",
-        fine=False,
-    )
-    found.now = [line[0] for line in sweeps.first_kind(here)]
-    entries = found.entries(lines)
-    figure = _figure(found, entries, log)
-    _headline(found, entries, figure)
-    _picture(found, entries, figure, task)
-    work.line(task)
-    _numbers(found, entries, task)
-    work.line(here)
+    here = [sweeps.picked(axis, getattr(view.threat, axis))]
+    points = answer(sweeps.lines(found.family, axis, here, view.relaxation, fine=False))
+    found.now = [line[0] for line in points or []]
+    entries: list[Entry] = []
+    for lines in answers(sweeps.lines(found.family, vary, values, view.relaxation)):
+        if lines:
+            entries = found.entries(lines)
+            with picture.container():
+                _picture(found, entries, _figure(found, entries, log), growing=True)
+    if entries:
+        figure = _figure(found, entries, log)
+        with picture.container():
+            _headline(found, entries, figure)
+            _picture(found, entries, figure)
+        with numbers:
+            _numbers(found, entries)
 
 
 def _chosen(view: View, bar: Any) -> list[str]:
@@ -297,8 +293,8 @@ def _headline(found: Compared, entries: list[Entry], figure: figures.CurveFigure
     st.caption(f"{at_end.markdown}. Share of {share}.{note}")
 
 
-def _picture(found: Compared, entries: list[Entry], figure: figures.CurveFigure, task: work.Work) -> None:
-    """The lines with their names and numbers at their ends."""
+def _picture(found: Compared, entries: list[Entry], figure: figures.CurveFigure, growing: bool = False) -> None:
+    """The lines with their names and numbers at their ends; while they are `growing`, without anything to press."""
     dark, same = charts.is_dark(), ends.coinciding(figure)
     here, end = sweeps.position(found.view.threat, found.vary), sweeps.picked(found.vary, figure.lines[0].values[-1])
     labels = []
@@ -316,45 +312,38 @@ def _picture(found: Compared, entries: list[Entry], figure: figures.CurveFigure,
             height=ends.HEIGHT,
             restyle=lambda screen: ends.restyle(screen, figure),
             note="Solid: collective. Dotted: naive.",
-            tasks=[task],
+            growing=growing,
         )
     with right:
         ends.draw(labels, dark=dark)
 
 
-def _numbers(found: Compared, entries: list[Entry], task: work.Work) -> None:
+def _numbers(found: Compared, entries: list[Entry]) -> None:
     """One row of numbers for each model, and what must be said about them."""
-    # r̄ needs every integer to the end; it is computed after the picture, whatever part of the axis is drawn.
     with_radii = found.vary != "sigma" and not found.accuracy
-    radii = None
-    if task.fresh and with_radii:
-        radii = sweeps.curves(found.family, found.vary, None, False, found.view.relaxation, "radii")
-    whole = sweeps.first_kind(radii) if radii is not None else []
-    table = _table(found, entries, whole)
-    if not with_radii:
-        table = table.drop(columns=["r̄ naive", "r̄ collective", "gain (×)"])
     beside = [
         figures.controls_for(member.instances[0], member.threat, found.vary, entry.accuracy_of)
         for member, entry in zip(found.family, entries)
     ]
     ignoring = list(dict.fromkeys(name for one in beside for name in one))
+    table = _table(found, entries)
     for name in ignoring:
         table[name] = [one.get(name) for one in beside]
-    _shown(table, ignoring)
+    place = st.empty()
+    with place:
+        _shown(table, ignoring)
     _remarks(found, bool(ignoring), with_radii)
-    if radii is not None:
-        work.line(radii)
+    if not with_radii:
+        return
+    # r̄ needs every integer to the end; it is computed last, whatever part of the axis is drawn.
+    whole = answer(sweeps.lines(found.family, found.vary, None, found.view.relaxation))
+    with place:
+        _shown(_with_radii(table, entries, whole or []), ignoring)
 
 
-def _table(found: Compared, entries: list[Entry], whole: list[Any]) -> Any:
-    rows = []
-    for k, (name, entry) in enumerate(zip(found.instances, entries)):
-        ours, naive = replace(entry, curve=whole[k] if k < len(whole) else entry.curve).lines()
-        gain = None
-        if ours.average_radius is not None and naive.average_radius:
-            gain = ours.average_radius / naive.average_radius
-        rows.append((bundles.title(name), entry.accuracy, naive.average_radius, ours.average_radius, gain))
-    table = pd.DataFrame(rows, columns=["instance", "accuracy", "r̄ naive", "r̄ collective", "gain (×)"])
+def _table(found: Compared, entries: list[Entry]) -> Any:
+    rows = [(bundles.title(name), entry.accuracy) for name, entry in zip(found.instances, entries)]
+    table = pd.DataFrame(rows, columns=["instance", "accuracy"])
     votes = [member.instances[0].base.facts.get("samples") for member in found.family[: len(table)]]
     table.insert(2, "samples", pd.array(votes, dtype="Int64"))
     now = [
@@ -364,6 +353,19 @@ def _table(found: Compared, entries: list[Entry], whole: list[Any]) -> Any:
     table.insert(3, NOW, now)
     table.insert(4, CHANGED, _changed(found)[: len(table)])
     return table
+
+
+def _with_radii(table: Any, entries: list[Entry], whole: list[Any]) -> Any:
+    """The table with the average certifiable radius of each, naive and collective, and the gain."""
+    rows = []
+    for entry, curve in zip(entries, whole):
+        ours, naive = replace(entry, curve=curve).lines()
+        gain = None
+        if ours.average_radius is not None and naive.average_radius:
+            gain = ours.average_radius / naive.average_radius
+        rows.append((naive.average_radius, ours.average_radius, gain))
+    radii = pd.DataFrame(rows, columns=["r̄ naive", "r̄ collective", "gain (×)"])
+    return pd.concat([table, radii], axis="columns")
 
 
 def _changed(found: Compared) -> list[str | None]:
@@ -377,10 +379,7 @@ def _changed(found: Compared) -> list[str | None]:
             attack = None
         untried: str | None = "not tried"
         if messages.ballots_of(instance) is not None:  # such attacks are found with a certificate, not stored
-            task = engine.on_ballots(name, instance, member.threat.replace(**here))
-            attack, untried = task.result if task.fresh else None, None
-            if not task.fresh:
-                work.line(task)
+            attack, untried = answer(engine.on_ballots(instance, member.threat.replace(**here))), None
         told.append(untried if attack is None else count(attack.count.n_changed))
     return told
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -11,9 +11,11 @@ from certcore import figures, messages
 from certcore.common.numbers import write_numbers
 from certcore.program.relaxation import Relaxation
 from certcore.sweep.attack_curve import best_within
+from certcore.sweep.counts import Counts
 from certcore.sweep.ranges import first_axes, map_end
 
-from ..background import sweeps, work
+from ..background import sweeps
+from ..background.answers import answer, answers
 from ..parts import charts, exports
 from ..state import controls, state
 from ..state.state import View
@@ -92,47 +94,42 @@ def _asked(view: View) -> Asked:
 
 def draw(view: View) -> None:
     asked = _asked(view)
-    x, y, ends, show = asked.x, asked.y, asked.ends, asked.show
+    x, y, ends = asked.x, asked.y, asked.ends
     relaxation = view.relaxation.relaxed
     # A gain is drawn where both of its maps are known: those two are not refined.
-    finest = show != "paper"
-    task = sweeps.map_over(view, x, y, ends, relaxation, "surface", finest)
-    other = None
+    finest = asked.show != "paper"
+    place, maps = st.empty(), _Maps()
+    for maps.ours in answers(sweeps.cells(view, x, y, ends, relaxation, finest)):
+        if finest and asked.show != "bracket":
+            with place.container():
+                _chart(view, asked, maps, growing=True)
     if not finest:
         against = Relaxation.PAPER if relaxation is Relaxation.TIGHT else Relaxation.TIGHT
-        other = sweeps.map_over(view, x, y, ends, against, "surface_paper", finest)
-    search = None
-    if task.result is not None and task.result.done.any():
-        search = sweeps.map_attacks(view, x, y, ends, relaxation, "surface_attacks")
-    known = [] if search is None else search.result or []
-    ready = task.result is not None and (show != "bracket" or known)
-    if other is not None:  # both maps at the same values: one may still be that of another question
-        ready = ready and other.result is not None and other.result.done.shape == task.result.done.shape
-    if ready:
-        _chart(view, asked, task, other, known, search)
-    else:
-        waiting = "attacks are found" if task.result is not None and show == "bracket" else "cells are computed"
-        st.info(f"The map appears here as soon as its first {waiting}.", icon=":material/hourglass_top:")
-    work.line(task)
-    if search is not None and search.running:
-        work.line(search)
-    if other is not None:
-        work.line(other)
+        maps.other = answer(sweeps.cells(view, x, y, ends, against, finest))
+    for maps.found in answers(sweeps.attacks_in(view, x, y, ends, relaxation)):
+        if finest:
+            with place.container():
+                _chart(view, asked, maps, growing=True)
+    if maps.ours is not None and (finest or maps.other is not None):
+        with place.container():
+            _chart(view, asked, maps)
 
 
-def _chart(
-    view: View,
-    asked: Asked,
-    task: work.Work,
-    against: work.Work | None,
-    known: list[tuple[int, int, int]],
-    search: work.Work | None,
-) -> None:
+@dataclass(eq=False)
+class _Maps:
+    """What is drawn, as far as it is there: our map, the one it is compared with, and attacks at some of its cells."""
+
+    ours: Counts | None = None
+    other: Counts | None = None
+    found: list[tuple[float, float, int]] = field(default_factory=list)
+
+
+def _chart(view: View, asked: Asked, maps: _Maps, growing: bool = False) -> None:
     """The map, and what a click on it does; every cell holds a proven bound, solved or not."""
-    x, y, show = asked.x, asked.y, asked.show
+    x, y, show, known = asked.x, asked.y, asked.show, maps.found
     tight = view.relaxation.relaxed is Relaxation.TIGHT
-    found, other = task.result, None if against is None else against.result
-    main, reference = (found, other) if tight or other is None else (other, found)
+    assert maps.ours is not None
+    main, reference = (maps.ours, maps.other) if tight or maps.other is None else (maps.other, maps.ours)
     accuracy_of = None if view.counted is None else len(view.counted)
     across, up = sweeps.position(view.threat, x), sweeps.position(view.threat, y)
     # The attacks found are in the table and under the pointer, not in this picture.
@@ -158,6 +155,6 @@ def _chart(
         "A cell holds for all budgets up to its upper right corner; click it to move the sliders there. The map gets "
         "finer while you look. Solid lines: this certificate; dotted lines: the reference."
     )
-    clicked = charts.show(figure, key="contour", height=560, select=True, note=note, tasks=[task, against, search])
+    clicked = charts.show(figure, key="contour", height=560, select=True, note=note, growing=growing)
     if clicked is not None:
         state.move(**{x: sweeps.picked(x, clicked[0]), y: sweeps.picked(y, clicked[1])})

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import streamlit as st
@@ -13,11 +12,15 @@ from certcore.common.errors import InputError
 from certcore.common.numbers import write_numbers
 from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance
+from certcore.model_attack.along import Along
 from certcore.notebook import note
 from certcore.program.relaxation import Relaxation
+from certcore.sweep.attack_curve import Attacks
+from certcore.sweep.counts import Counts
 from certcore.sweep.ranges import end_of, stops
 
-from ..background import engine, sweeps, work
+from ..background import engine, sweeps
+from ..background.answers import answer, answers
 from ..files import bundles
 from ..messages.text import markdown
 from ..parts import charts, exports
@@ -49,28 +52,47 @@ class Asked:
     instances: tuple[Instance, ...]
 
 
+@dataclass(eq=False)
+class _Lines:
+    """What is drawn, as far as it is there: curves of ours and of the paper's, and attacks along them."""
+
+    ours: list[list[Counts]] = field(default_factory=list)
+    paper: list[list[Counts]] = field(default_factory=list)
+    found: Attacks | None = None
+    model: Along | None = None
+
+
 def draw(view: View) -> None:
     asked = _asked(view)
     vary = asked.vary
     values = sweeps.values_to(asked.end, asked.to_zero, view.instance, vary)
     family = sweeps.family(view, asked.by, asked.members, vary, asked.instances)
-    task = sweeps.curves(family, vary, values, asked.paper, view.relaxation, "curves")
-    ours = sweeps.first_kind(task)
-    search = None
-    if ours and len(family) == len(asked.instances) == 1:
-        few = values if values is not None else stops(int(ours[0][0].values[-1]))
-        search = sweeps.attacks(family[0], vary, few, view.relaxation, "attacks")
-    stored = bundles.attacks(view.name, view.instance) if search is not None and vary in (*TYPES, "sigma") else []
-    model = engine.model_attacks(view, vary, stored) if stored else None
-    if ours:
-        _chart(view, asked, family, ours, [task, search, model])
-    else:
-        st.info("The curve appears here as soon as its first line is computed.", icon=":material/hourglass_top:")
-    work.line(task)
-    for other in (search, model):
-        if other is not None and other.running:
-            work.line(other)
+    place, lines = st.empty(), _Lines()
+    for lines.ours in answers(sweeps.lines(family, vary, values, view.relaxation)):
+        _grown(place, view, asked, family, lines)
+    if not lines.ours:
+        return
+    if asked.paper and view.relaxation is not Relaxation.PAPER:
+        # At the same values: lines of one figure share them.
+        drawn = lines.ours[0][0].values.tolist()
+        lines.paper = answer(sweeps.lines(family, vary, drawn, Relaxation.PAPER)) or []
+    stored = bundles.attacks(view.name, view.instance)
+    if len(family) == len(asked.instances) == 1:
+        if stored and vary in (*TYPES, "sigma"):
+            lines.model = answer(engine.along(view, vary, stored))
+        few = values if values is not None else stops(int(lines.ours[0][0].values[-1]))
+        for lines.found in answers(sweeps.attacks_at(family[0], vary, few, view.relaxation)):
+            _grown(place, view, asked, family, lines)
+    with place.container():
+        _chart(view, asked, family, lines)
     promise(view, vary)
+
+
+def _grown(place: Any, view: View, asked: Asked, family: list[sweeps.Member], lines: _Lines) -> None:
+    """The picture as far as it is computed."""
+    if lines.ours:
+        with place.container():
+            _chart(view, asked, family, lines, growing=True)
 
 
 def _asked(view: View) -> Asked:
@@ -148,10 +170,9 @@ def _switches(view: View) -> tuple[bool, bool, bool, list[str]]:
     return paper, log, to_zero, names if several else []
 
 
-def _chart(view: View, asked: Asked, family: list[sweeps.Member], ours: Any, tasks: Sequence[work.Work | None]) -> None:
-    """The lines, and what a click on them does; `tasks`: curves, attacks on certificates and those on the model."""
-    vary, (task, search, model) = asked.vary, tasks
-    assert task is not None
+def _chart(view: View, asked: Asked, family: list[sweeps.Member], lines: _Lines, growing: bool = False) -> None:
+    """The lines, and what a click on them does."""
+    vary, ours = asked.vary, lines.ours
     shows_paper = asked.paper and view.relaxation is not Relaxation.PAPER
     accuracy_of = None if view.counted is None else len(view.counted)
     beside = figures.controls_for(view.instance, view.threat, vary, accuracy_of)
@@ -163,11 +184,11 @@ def _chart(view: View, asked: Asked, family: list[sweeps.Member], ours: Any, tas
         ours,
         vary=vary,
         names=[member.name for member in family],
-        paper=task.result.get("paper", []) if shows_paper else [],
+        paper=lines.paper,
         log=asked.log,
         marker=sweeps.position(view.threat, vary),
-        attacks=sweeps.known_attacks(search, ours[0][0]),
-        changed=model.result.changed(ours[0][0].values.tolist()) if model is not None and model.result else None,
+        attacks=sweeps.known_attacks(lines.found, ours[0][0]),
+        changed=None if lines.model is None else lines.model.changed(ours[0][0].values.tolist()),
         accuracy_of=accuracy_of,
         controls=beside,
         note=note(family[0].instances, controls=bool(beside)),
@@ -177,7 +198,9 @@ def _chart(view: View, asked: Asked, family: list[sweeps.Member], ours: Any, tas
         "Click a point to move the sliders there. Where not every integer is solved yet, a line keeps the ratio of the "
         "next larger value: nothing is interpolated."
     )
-    clicked = charts.show(figure, key="curve", height=470, select=True, note=hint, tasks=tasks)
+    clicked = charts.show(figure, key="curve", height=470, select=True, note=hint, growing=growing)
+    if growing:
+        return
     if (sure := messages.joint_confidence(family[0].instances)) is not None:
         st.caption(sure.markdown)
     if beside:

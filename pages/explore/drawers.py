@@ -173,7 +173,7 @@ def curve(view: View, charts: Charts) -> figures.Figure:
         charts.lines,
         vary=charts.axis,
         marker=sweeps.position(view.threat, charts.axis),
-        attacks=sweeps.known_attacks(charts.search, line),
+        attacks=sweeps.known_attacks(None if charts.search is None else charts.search.result, line),
         changed=None if charts.model is None else charts.model.changed(line.values.tolist()),
         accuracy_of=accuracy,
         controls=beside,

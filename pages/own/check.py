@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,10 +13,10 @@ from certcore import messages
 from certcore.common.errors import InputError
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance, load_instance
-from certcore.verify.proof import read_proof, verify_proof
+from certcore.verify.proof import Verdict, read_proof, verify_proof
 
-from ..background import engine, work
-from ..background.jobs import Job
+from ..background import engine
+from ..background.answers import Asked, answer
 from ..messages.text import markdown
 from ..state.state import View
 
@@ -91,24 +93,21 @@ def _own_proof(view: View | None) -> dict[str, Any] | None:
         st.session_state["_own_proof"] = view.key
     if st.session_state.get("_own_proof") != view.key:
         return None
-    made = engine.proof(view)
-    work.line(made)
-    return made.result if made.fresh else None
+    made: dict[str, Any] | None = answer(engine.proof(view))
+    return made
 
 
 def _check(claim: CheckedProof) -> None:
     """Check the claim and say what came out."""
     proof, instance = claim.proof, claim.instance
 
-    def run(job: Job) -> object:
-        return verify_proof(proof, instance)
+    def steps(cancel: threading.Event) -> Iterator[Verdict]:
+        yield verify_proof(proof, instance)
 
     key = ("verify", proof.get("digest"), claim.source, instance.full_digest)
-    task = work.ask("check", key, run, "Recomputing the bound")
-    work.line(task)
-    if not task.fresh:
+    verdict = answer(Asked(key, steps, "Recomputing the bound"))
+    if verdict is None:
         return
-    verdict = task.result
     if not verdict.accepted:
         st.error(f"**Rejected.** {markdown(verdict.reason, 500)}", icon=":material/gpp_bad:")
         st.caption("A rejected proof shows nothing: neither that the claim is right nor that it is wrong.")

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,9 +13,10 @@ import streamlit as st
 from certcore import figures
 from certcore.figures.contour import cell_hover
 
-from ..background import work
 from . import exports
 
+#: Of pictures that grow; Streamlit takes no name twice in one run.
+_NUMBERS = itertools.count()
 FONT = '"Source Sans", "Source Sans Pro", sans-serif'
 
 
@@ -32,21 +34,26 @@ def show(
     select: bool = False,
     note: str = "",
     restyle: Callable[[go.Figure], None] | None = None,
-    tasks: Iterable[work.Work | None] = (),
+    growing: bool = False,
 ) -> Any:
     """Draw a figure with its export menu; with `select`, returns the customdata of a point just clicked.
 
-    `tasks`: the work that the figure comes from.
+    As long as it is `growing` there is nothing to press: the next picture takes its place in the same run.
     """
     screen = figure.plotly(dark=is_dark(), transparent=True)
     if restyle is not None:
         restyle(_styled(screen, height))
+    if growing:
+        drawn = f"{key} {next(_NUMBERS)}"
+        draw(screen, figure.description(), key=drawn, height=height, styled=restyle is not None)
+        st.caption(note)
+        return None
     if select and isinstance(figure, figures.ContourFigure):
         screen.add_trace(_cells(figure))
     chosen = draw(screen, figure.description(), key=key, height=height, select=select, styled=restyle is not None)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         with st.container(width="content"):
-            exports.menu(figure, key, growing=any(one is not None and one.running for one in tasks))
+            exports.menu(figure, key)
         if note:
             st.caption(note, width="stretch")
     if not select:

@@ -15,7 +15,6 @@ from certcore.figures.escape import for_file_name
 from certcore.figures.figure import Figure
 from certcore.figures.save import file_bytes
 
-from ..background import work
 from ..files import bundles
 from ..state.state import View
 
@@ -35,8 +34,8 @@ GROWING = "Still being computed: this is the figure as of now. Close the drawer 
 NO_COMMAND = "No command makes this figure by itself; its numbers are in the CSV file."
 
 
-def menu(figure: Figure, key: str, *, growing: bool = False) -> None:
-    """A button that opens the export drawer of a figure; it stays open while the page goes on computing."""
+def menu(figure: Figure, key: str) -> None:
+    """A button that opens the export drawer of a figure."""
     if st.button(
         "Export",
         icon=":material/download:",
@@ -51,8 +50,7 @@ def menu(figure: Figure, key: str, *, growing: bool = False) -> None:
 
     @st.dialog("Export the figure", width="medium", position="right", on_dismiss=_closed)
     def drawer() -> None:
-        with work.drawer():
-            choices(figure, key, growing=growing)
+        choices(figure, key)
 
     drawer()
 

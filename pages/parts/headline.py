@@ -13,7 +13,8 @@ from certcore.common.rounding import rounded_up, share_down
 from certcore.model_attack.stored import FoundAttack
 from certcore.result.certificate import Certificate
 
-from ..background import engine, work
+from ..background import engine
+from ..background.answers import answer, answers
 from ..files import bundles
 from ..messages.text import count, seconds
 from ..state import menu
@@ -71,13 +72,6 @@ def _asked(view: View, result: Certificate) -> int | None:
     return len(view.counted) if np.array_equal(result.threat.targets, view.targets) else None
 
 
-def _strengthened(view: View, result: Certificate) -> work.Work | None:
-    """The search that improves the number in place, if it is wanted and there is something to improve."""
-    if not view.strengthen or result.size is None:
-        return None
-    return engine.strengthened(view, result)
-
-
 def remarks(view: View, result: Certificate) -> None:
     """What must be said beside the number: certified accuracy, uncovered types, the paper's edge rule."""
     if view.counted is not None and _asked(view, result) is not None:
@@ -88,33 +82,27 @@ def remarks(view: View, result: Certificate) -> None:
 
 
 def with_attack(view: View) -> Certificate | None:
-    """The short form for other pages: one line about the certificate, which comes with its attack."""
-    task = engine.certificate(view)
-    result: Certificate | None = task.result
-    if result is not None and task.fresh:
-        better = _strengthened(view, result)
-        if better is not None and better.fresh and better.result is not None:
-            task, result = better, better.result
-        elif better is not None and better.running:
-            work.watch_all([("", better)])
-    search = engine.attacked(view, result) if result is not None and task.fresh else None
-    shown: Certificate | None = search.result if search is not None else result
-    if result is None or not task.fresh:
-        work.line(task, "", engine.preview(view) if task.running else "")
-    else:
+    """The short form for other pages: one line about the certificate as it grows, which at last has its attack."""
+    place, result = st.container(), None
+    with place:
+        line = st.empty()
+    for found in answers(engine.number(view)):
+        result = found
         asked = _asked(view, result)
-        text = messages.bracket(shown if search is not None and search.fresh and shown is not None else result)[0]
-        line = (
+        text = messages.bracket(result)[0]
+        line.markdown(
             f"{messages.summary(result, asked).markdown} · "
             f"naive {share_down(result.naive_certified, result.targets if asked is None else asked)} · "
             f"left uncertified: {text} · "
             f"{result.relaxation} relaxation, {seconds(result.seconds)}"
         )
-        work.line(search if search is not None and not search.fresh else task, line)
+    if result is None:
+        return None
+    with place:
         if not result.status.is_final:
             st.caption(_done(result))
         remarks(view, result)
-    return shown if shown is not None and shown.attack is not None else None
+    return result if result.attack is not None else None
 
 
 def _done(result: Certificate) -> str:
@@ -135,12 +123,11 @@ def report(view: View, ready: bool) -> None:
     if st.session_state.get("_report") != view.key:
         return
     attacks = bundles.attacks(view.name, view.instance)
-    task = engine.report(view, bundles.shown_path(view.name), attacks)
-    work.line(task)
-    if task.fresh:
+    made = answer(engine.report(view, bundles.shown_path(view.name), attacks))
+    if made is not None:
         st.download_button(
             "Download the report (zip)",
-            task.result,
+            made,
             f"report-{view.name}.zip",
             "application/zip",
             on_click="ignore",
@@ -152,10 +139,8 @@ def report(view: View, ready: bool) -> None:
 
 
 def _proof(view: View) -> None:
-    task = engine.proof(view)
-    work.line(task)
-    proof = task.result
-    if not task.fresh or proof is None:
+    proof = answer(engine.proof(view))
+    if proof is None:
         return
     numerator, denominator = proof["bound"]
     st.markdown(

@@ -6,7 +6,8 @@ import streamlit as st
 
 from certcore import messages
 
-from ..background import sweeps, work
+from ..background import sweeps
+from ..background.answers import answer
 from ..state import controls, state
 from ..state.state import View
 
@@ -28,11 +29,9 @@ def promise(view: View, vary: str) -> None:
         st.session_state["_promise"] = wanted
     if st.session_state.get("_promise") != wanted:
         return
-    task = sweeps.largest(view, vary, int(share))
-    work.line(task)
-    if not task.fresh:
+    found = answer(sweeps.largest(view, vary, int(share)))
+    if found is None:
         return
-    found = task.result
     said = messages.radius(view.instance, view.threat, found, view.counted).markdown
     if found.value is None:
         st.warning(f"{said} Try a smaller share.", icon=":material/block:")

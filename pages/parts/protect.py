@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import streamlit as st
 
@@ -12,8 +10,8 @@ from certcore.messages.names import node_name
 from certcore.result.certificate import Certificate
 from certcore.sweep.defences import TRIES
 
-from ..background import engine, work
-from ..background.jobs import Job
+from ..background import engine
+from ..background.answers import answer, answers
 from ..messages.text import count, markdown
 from ..state import state
 from ..state.state import View
@@ -24,16 +22,7 @@ ASKED = 5
 
 def _gain(view: View, result: Certificate) -> None:
     """What the protection is worth: the certificate with it and without it."""
-    bare = replace(view, threat=view.threat.replace(protected=()))
-
-    def run(job: Job) -> Certificate:
-        relaxation = view.relaxation.relaxed
-        return engine.session(view.instance).certify(
-            bare.threat, relaxation=relaxation, attack=False, cancel=job.cancel
-        )
-
-    task = work.ask("unprotected", ("unprotected", *bare.key), run, "Certifying without protection", patience=0.3)
-    without = task.result if task.fresh else None
+    without = answer(engine.unprotected(view))
     st.metric(
         "Certified with this protection",
         f"{count(result.certified)} of {count(result.targets)}",
@@ -42,7 +31,6 @@ def _gain(view: View, result: Certificate) -> None:
         delta_description="against no protection" if without is not None else None,
         help="The same budgets, with and without the protected nodes.",
     )
-    work.line(task)
 
 
 def suggestions(view: View, result: Certificate) -> None:
@@ -68,19 +56,21 @@ def suggestions(view: View, result: Certificate) -> None:
         st.session_state["_suggest"] = view.key
     if st.session_state.get("_suggest") != view.key:
         return
-    task = engine.suggest(view, ASKED)
-    work.line(task)
-    if task.fresh and task.result is not None:
-        plan = task.result
-        if len(plan.steps) < ASKED:
-            st.caption(messages.defence_ended(TRIES, plan.status, plan.relaxation).markdown)
-        if not plan.steps:
-            return
-        st.markdown(
+    plan, place = None, st.empty()
+    for found in answers(engine.suggestions(view, ASKED)):
+        plan = found
+        place.markdown(
             "\n".join(
-                f"1. {markdown(node_name(view.instance, step.node), 40)} → {count(step.certified)} certified"
+                f"1. {markdown(node_name(view.instance, step.node), 40)} → {count(step.certified)} certified "
+                f"(+{count(step.gain)})"
                 for step in plan.steps
             )
         )
-        if st.button("Protect these", type="primary", icon=":material/shield:", help="Adds them to those above."):
-            state.move(protect=state.write_nodes([*protected, *plan.nodes]))
+    if plan is None:
+        return
+    if len(plan.steps) < ASKED:
+        st.caption(messages.defence_ended(TRIES, plan.status, plan.relaxation).markdown)
+    if plan.steps and st.button(
+        "Protect these", type="primary", icon=":material/shield:", help="Adds them to those above."
+    ):
+        state.move(protect=state.write_nodes([*protected, *plan.nodes]))

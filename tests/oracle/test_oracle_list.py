@@ -55,7 +55,7 @@ NO_COUNTS = {
     "a judged result as it was given": """
         cli.accuracy.WithAccuracy columns of result to_json; cli.sweeping watched
         common.executor result_of; common.interrupt run_beside run_or_leave
-        report.Report accuracy; pages.background.work ask
+        report.Report accuracy; pages.background.work ask; pages.background.answers claims held
         pages.background.work.Work key slot error; common.executor result_of; pages.background.sweeps first_kind
         common.interrupt run_beside run_or_leave
     """,
@@ -108,16 +108,16 @@ NO_COUNTS = {
     """,
     "draws judged results of pages.background and sentences of certcore.messages; tests/pages reads what is drawn": """
         pages.background.work line shares watch watch_all
-        pages.canvas.attack lost_table sites_table title; pages.explore.compare draw
+        pages.canvas.attack lost_table sites_table; pages.explore.compare draw
         pages.explore.compare.Compared counted; pages.explore.compare.Entry lines; pages.explore.contours draw
         pages.explore.curves draw
         pages.explore.drawers curve draw graph surface; pages.explore.drawers.Picture changed key result sent title
         pages.explore.drawers.Charts axis end frames known lines search shelves stale surface task worth
         pages.explore.workbench draw; pages.inspect.base draw; pages.inspect.node draw most_interesting
-        pages.explore.workbench.Now notes preview result stopped tell told wait waits
+        pages.explore.workbench.Now notes preview result stopped tell told wait waits why
         pages.own.check draw; pages.parts.charts show; pages.parts.ends coinciding restyle
-        pages.parts.headline in_full panel remarks report with_attack; pages.parts.neighbourhood marks_of
-        pages.parts.promise promise; pages.parts.protect suggestions; pages.parts.selection selected_nodes
+        pages.parts.headline in_full panel remarks with_attack; pages.parts.neighbourhood marks_of
+        pages.parts.protect suggestions; pages.parts.selection selected_nodes
         pages.start.serve prepare
     """,
 }

@@ -90,9 +90,8 @@ def _number(ask: Ask) -> Iterator[Count]:
     known = engine.known(view)
     if known is not None:
         yield Count(ask.threat, known.certified)
-    told = re.search(r"([\d,]+) of", engine.preview(view))
-    if told:
-        yield Count(ask.threat, int(told[1].replace(",", "")))
+    for found in engine.number(view).steps(threading.Event()):
+        yield from of_certificate(found, ask.threat)
     with at_once() as parts:
         found = engine.certificate(view).result
         yield from of_certificate(found, ask.threat)
@@ -106,8 +105,8 @@ def _number(ask: Ask) -> Iterator[Count]:
 @way("page proof")
 def _proof(ask: Ask) -> Iterator[Count]:
     view = prepared(ask)
-    with at_once():
-        yield from of_proof(engine.proof(view).result, ask, ask.threat)
+    (made,) = engine.proof(view).steps(threading.Event())
+    yield from of_proof(made, ask, ask.threat)
 
 
 @way("page suggestion", relaxations=("tight", "paper"))
@@ -115,11 +114,12 @@ def _suggest(ask: Ask) -> Iterator[Count]:
     view = prepared(ask)
     if ask.question.truth.world.whole_graph(ask.threat):
         return
-    with at_once():
-        found = engine.suggest(view, 1).result
-    yield Count(ask.threat, found.certified)
-    for step in found.steps:
-        yield Count(found.threat, step.certified)
+    for found in engine.suggestions(view, 2).steps(threading.Event()):
+        yield Count(ask.threat, found.certified)
+        protected = np.asarray(ask.threat.protected, dtype=np.int64)
+        for step in found.steps:
+            protected = np.union1d(protected, [step.node])
+            yield Count(ask.threat.replace(protected=protected), step.certified)
 
 
 @way("page protection", relaxations=("tight", "paper"))
@@ -129,13 +129,15 @@ def _protecting(ask: Ask) -> Iterator[Count]:
         found = engine.protecting(view, node).result
     protected = np.union1d(np.asarray(ask.threat.protected, dtype=np.int64), [node])
     yield from of_certificate(found, ask.threat.replace(protected=protected))
+    for found in engine.unprotected(view).steps(threading.Event()):
+        yield from of_certificate(found, ask.threat.replace(protected=()))
 
 
 @way("page report", "report.packed", relaxations=("tight", "paper"))
 def _report(ask: Ask) -> Iterator[Count]:
     view = prepared(ask)
-    with at_once(), numbers_only():
-        data = engine.report(view, "toy.npz", []).result
+    with numbers_only():
+        (data,) = engine.report(view, "toy.npz", []).steps(threading.Event())
     with zipfile.ZipFile(io.BytesIO(data)) as zipped:
         yield from of_report({name: zipped.read(name) for name in zipped.namelist()}, ask, ask.threat)
 
@@ -147,7 +149,11 @@ def _curves(ask: Ask) -> Iterator[Count]:
     with at_once() as parts:
         work = sweeps.curves(members, q.vary, list(q.values), q.kind != "ballots", view.relaxation, "curve", fine=False)
         along = sweeps.attacks(members[0], q.vary, list(q.values), view.relaxation, "attacks").result
-    shown = [*parts, work.result]
+        grown = list(sweeps.lines(members, q.vary, list(q.values), view.relaxation).steps(threading.Event()))
+    for found in sweeps.attacks_at(members[0], q.vary, list(q.values), view.relaxation).steps(threading.Event()):
+        for value, left in zip(found.values.tolist(), found.left.tolist()):
+            yield Count(q.at(value), None, attack=left)
+    shown = [*parts, work.result, *({"tight": lines} for lines in grown)]
     for number, told in enumerate(shown):
         lists = told.values() if isinstance(told, dict) else [told] if isinstance(told, list) else []
         for kind, lines in enumerate(lists):
@@ -189,8 +195,9 @@ def _map(ask: Ask) -> Iterator[Count]:
 
     with at_once() as parts:
         work = sweeps.map_over(view, q.x, q.y, ends, view.relaxation, "map", finest=False)
-        attacked = sweeps.map_attacks(view, q.x, q.y, ends, view.relaxation, "attacks").result
-    for number, found in enumerate([*parts, work.result]):
+    (*_, attacked) = sweeps.attacks_in(view, q.x, q.y, ends, view.relaxation).steps(threading.Event())
+    grown = sweeps.cells(view, q.x, q.y, ends, view.relaxation, finest=False).steps(threading.Event())
+    for number, found in enumerate([*parts, work.result, *grown]):
         if isinstance(found, cc.Counts):
             yield from of_surface(found, at, number)
     for x, y, left in attacked:
@@ -202,8 +209,7 @@ def _largest(ask: Ask) -> Iterator[Count]:
     view, vary = prepared(ask), ask.question.vary.removeprefix("local_")
     if ask.instance.base.local is not None:
         return
-    with at_once():
-        found = sweeps.largest(view, vary, 50).result
+    (found,) = sweeps.largest(view, vary, 50).steps(threading.Event())
     top = max(ask.threat.budgets) + 40
     value = 0 if found.value is None else top if found.unbounded else min(found.value, top)
     yield Count(ask.threat.replace(**{vary: value}), found.certified)

@@ -60,7 +60,7 @@ def test_the_large_number_is_the_certified_accuracy_where_only_right_labels_coun
 
 
 def test_a_comparison_is_of_the_accuracy_where_only_right_labels_count(open_page: Callable[..., AppTest]) -> None:
-    given = {"instance": "ring-gcn-attr-s0", "cmp_to": "2"}
+    given = {"instance": "ring-gcn-attr-s0", "cmp_to": "2", "with": "ring-gcn-attr-s1"}
     for right, label in (("0", "certified ratio"), ("1", "certified accuracy")):
         at = open_page("compare", right=right, **given)
         assert not at.exception

@@ -40,10 +40,9 @@ def test_the_drawer_says_that_a_figure_is_not_complete_yet(open_page: Open, monk
     def told(at: AppTest) -> bool:
         return any(exports.GROWING in one.value for one in at.caption)
 
-    drawn = {"curves": "export_curve", "overview": "export_curve", "attack_map": "export_graph"}
-    for page, name in drawn.items():
-        at = open_page(page, instance=GRID, attr_del="4", to="9")
-        at.session_state["_export" if page == "curves" else "_drawer"] = "curve" if page == "curves" else name
+    for name in ("export_curve", "export_graph"):
+        at = open_page("overview", instance=GRID, attr_del="4")
+        at.session_state["_drawer"] = name
         assert not told(at.run()), "all is computed"
         with monkeypatch.context() as patch:
             patch.setattr(work.Work, "running", True)
@@ -51,9 +50,10 @@ def test_the_drawer_says_that_a_figure_is_not_complete_yet(open_page: Open, monk
 
 
 def test_the_page_stays_while_the_drawer_is_open(open_page: Open, monkeypatch) -> None:
-    at = open_page("curves", instance=GRID, attr_del="4", to="9")
+    at = open_page("overview", instance=GRID, attr_del="4")
     assert "_hold" not in at.session_state
-    at.button(key="export_curve").click().run()
+    at.session_state["_drawer"] = "export_curve"
+    at.run()
     assert at.session_state["_hold"] == set(), "nothing in the drawer is waited for"
     ended = work.Job("key", "Work", lambda job: None)
     ended.finished.set()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import threading
 import time
 import zipfile
 from collections.abc import Callable, Iterator
@@ -67,8 +68,8 @@ def results(view: View) -> dict[str, Any]:
     """Everything that is asked of the engine in the background."""
     found = {"certificate": wait(lambda: engine.certificate(view))}
     found["attacked"] = wait(lambda: engine.attacked(view, found["certificate"]))
-    found["proof"] = wait(lambda: engine.proof(view))
-    found["suggest"] = wait(lambda: engine.suggest(view, 1))
+    for name, asked in {"proof": engine.proof(view), "suggest": engine.suggestions(view, 1)}.items():
+        (found[name],) = asked.steps(threading.Event())
     found["strong"] = wait(lambda: engine.strengthened(view, found["certificate"]))
     found["beside"] = wait(lambda: situation.certified(view, THREAT.replace(attr_del=2)))
     found["film"] = wait(lambda: film.frames(view, "attr_del", 3, 5))
@@ -77,7 +78,7 @@ def results(view: View) -> dict[str, Any]:
         lambda: sweeps.curves([member], "attr_del", [0, 2], False, Relaxation.TIGHT, "curves", fine=False)
     )
     found["map"] = wait(lambda: sweeps.map_over(view, "attr_add", "attr_del", (1, 1), Relaxation.TIGHT, "map"))
-    found["radius"] = wait(lambda: sweeps.largest(view, "attr_del", 50))
+    (found["radius"],) = sweeps.largest(view, "attr_del", 50).steps(threading.Event())
     return found
 
 
@@ -123,7 +124,7 @@ def test_nothing_of_another_visitor_is_in_any_file(pool: Pool, monkeypatch: pyte
         for view in (first, second):
             monkeypatch.setattr(work.st, "session_state", {})
             found = results(view)
-        found["report"] = wait(lambda: engine.report(second, "bartholomew.npz", []))
+        (found["report"],) = engine.report(second, "bartholomew.npz", []).steps(threading.Event())
         made = {name: text_of(name, data).lower() for name, data in files(second, found)}
     assert [name for name, text in made.items() if "anneliese" in text] == []
     own = {name for name, text in made.items() if "bartholomew" in text}

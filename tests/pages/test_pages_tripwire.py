@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -51,7 +52,7 @@ def straight(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(film, "ask", ask)
 
 
-@pytest.mark.parametrize("asked", [engine.certificate, engine.proof])
+@pytest.mark.parametrize("asked", [engine.certificate, lambda view: list(engine.proof(view).steps(threading.Event()))])
 def test_the_engine_behind_the_pages_stops(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     straight(monkeypatch)
     view = view_of(4)

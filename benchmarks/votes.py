@@ -30,13 +30,13 @@ from certcore.domain.noise import PAPER_THETA, Noise
 from certcore.models.base import Edges
 from certcore.models.called import Called
 from certcore.models.gcn import GCN
-from certcore.models.pagerank import truncated_pagerank
-from certcore.models.sma import ITERATIONS, SMA
-from certcore.votes.batched import TorchVoter
 from certcore.votes.choose import make_module_voter
 from certcore.votes.fused import FusedVoter
 from certcore.votes.purposes import ESTIMATION
-from certcore.votes.voters import make_voter
+from experiments.networks.batched import TorchVoter
+from experiments.networks.pagerank import truncated_pagerank
+from experiments.networks.sma import ITERATIONS, SMA
+from experiments.networks.voters import make_voter
 
 
 def rate(step: Callable[[int], int], seconds: float) -> float:

@@ -87,7 +87,7 @@ def __getattr__(name: str) -> Any:
     try:
         value = getattr(import_module(f"{__name__}.{_HOME[name]}"), name)
     except ModuleNotFoundError:
-        from certcore.models.registry import require_training_packages
+        from certcore.common.packages import require_training_packages
 
         require_training_packages()  # one sentence, if it is one of these
         raise

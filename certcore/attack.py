@@ -19,6 +19,7 @@ from certcore.base.smoothing import SmoothingBase
 from certcore.common.errors import InputError
 from certcore.common.exact import decimal_text
 from certcore.common.options import defaults_of, show_options, take
+from certcore.common.packages import require_training_packages
 from certcore.common.progress import StepsDone
 from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS
@@ -26,10 +27,9 @@ from certcore.domain.threat import Budgets, ThreatModel, read_threat
 from certcore.instance.instance import Instance
 from certcore.model_attack.run import AttackOptions, run_attack
 from certcore.model_attack.stored import ModelAttack
-from certcore.models.registry import require_training_packages
 
 if TYPE_CHECKING:
-    from certcore.model_attack.victim import Victim
+    from certcore.model_attack.victim import MakeVoter, Victim
     from certcore.models.base import NodeClassifier
     from certcore.votes.fused import FusedVoter
 
@@ -141,15 +141,16 @@ def _as_gcn(voter: FusedVoter) -> NodeClassifier:
     return network.eval()
 
 
-def network_victim(model: NodeClassifier, instance: Instance, digest: str) -> Victim:
-    """One of our networks; the digest is that of its file."""
+def network_victim(model: NodeClassifier, instance: Instance, digest: str, voters: MakeVoter | None = None) -> Victim:
+    """One of our networks; the digest is that of its file, and `voters` makes its voters (default: for a GCN)."""
     from certcore.model_attack.victim import NetworkVictim
-    from certcore.votes.voters import make_voter
+    from certcore.votes.voters import gcn_voter
 
+    make = voters or gcn_voter
     noise = noise_of(instance)
     if noise.attr_std is not None:
         return _moved_victim(copy.deepcopy(model), instance, noise, digest)
-    return NetworkVictim(copy.deepcopy(model), noise, digest or make_voter(model, instance.graph, noise, 0).digest)
+    return NetworkVictim(copy.deepcopy(model), noise, digest or make(model, instance.graph, noise, 0).digest, make)
 
 
 def _moved_victim(model: NodeClassifier, instance: Instance, noise: Noise, digest: str) -> Victim:
@@ -164,7 +165,7 @@ def _moved_victim(model: NodeClassifier, instance: Instance, noise: Noise, diges
         return MovedVictim(model, noise, digest)
     moved, rest = network_under(model, instance.graph, Noise(noise.theta, noise.attr_std), NoiseAt.FIRST_MAP)
     assert moved.cut is not None
-    return MovedVictim(rest, noise, digest, moved.cut.orthogonal / FINE)
+    return MovedVictim(rest, noise, digest, map=moved.cut.orthogonal / FINE)
 
 
 def file_victim(instance: Instance, path: str | os.PathLike[str]) -> Victim:

@@ -1,11 +1,11 @@
-"""Instances whose base certificate is ballots: from any class scores per node, and from `decoupled`."""
+"""Instances whose base certificate is ballots, from any class scores per node."""
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import numpy as np
 
@@ -16,11 +16,8 @@ from certcore.data.anything import as_dataset
 from certcore.data.dataset import Dataset, ImportOptions, numbered_classes
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
-from certcore.domain.split import TEST, VALIDATION, chosen_nodes
+from certcore.domain.split import chosen_nodes
 from certcore.instance.instance import Instance
-
-if TYPE_CHECKING:
-    from certcore.training.ballots import Decoupled
 
 #: What scores are: ballots as they are, probabilities, or logits.
 CONVERSIONS = ("whole", "shares", "softmax")
@@ -238,19 +235,3 @@ def _need_clear_labels(base: BallotsBase, graph: Graph, apart: np.ndarray) -> No
             f"ballots of the model differ by {apart.max()} units of 2²⁰ between evaluations, and {unclear:,} labels "
             "may depend on that; give a model in double precision, or whole numbers"
         )
-
-
-def decoupled_instance(dataset: Dataset, model: Decoupled, meta: dict[str, Any]) -> Instance:
-    """An instance from the ballots of `decoupled`; all test nodes are targets."""
-    base = BallotsBase(model.ballots, 1, weights_read_edges=False).for_graph(dataset.graph)
-    right = base.prediction == dataset.labels
-    accuracy = {
-        "ballots": float(right[model.split == TEST].mean()),
-        "validation": float(right[model.split == VALIDATION].mean()),
-    }
-    return Instance(
-        graph=dataset.graph, base=base, layers=1, edge_field=EdgeField.MESSAGES,
-        targets=np.flatnonzero(model.split == TEST), labels=dataset.labels, class_names=dataset.class_names,
-        node_names=dataset.node_names, split=model.split,
-        meta=meta | {"accuracy": accuracy, "training": model.facts["settings"]},
-    )  # fmt: skip

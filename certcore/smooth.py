@@ -16,6 +16,7 @@ from certcore.base.smoothing import SmoothingBase
 from certcore.check_field import FieldCheck, declared_field, falsify
 from certcore.common.errors import InputError
 from certcore.common.exact import Probability
+from certcore.common.packages import require_training_packages
 from certcore.common.reading import whole_number
 from certcore.data.anything import as_dataset
 from certcore.data.dataset import Dataset, numbered_classes
@@ -26,7 +27,6 @@ from certcore.domain.perturbations import FLIPS
 from certcore.domain.split import chosen_nodes
 from certcore.instance.fields import hop_fields
 from certcore.instance.instance import Instance
-from certcore.models.registry import require_training_packages
 from certcore.votes.moved import FIRST_MAP, INPUT, Moved, NoiseAt
 from certcore.votes.run import Votes
 

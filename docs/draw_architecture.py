@@ -39,7 +39,7 @@ COLUMNS = tuple(LEFT + GAP * i for i in range(5))
 
 BOXES = (
     Box(COLUMNS[0], ROWS[0], "data/", ("one graph, binary", "attributes, labels"), ORANGE),
-    Box(COLUMNS[1], ROWS[0], "models/ training/", ("a classifier, and how", "it reads the graph"), ORANGE),
+    Box(COLUMNS[1], ROWS[0], "models/", ("a classifier, and how", "it reads the graph"), ORANGE),
     Box(COLUMNS[2], ROWS[0], "votes/", ("labels under random", "noise, counted"), ORANGE),
     Box(COLUMNS[3], ROWS[0], "base/", ("per node: budgets that", "cannot change its label"), ORANGE),
     Box(COLUMNS[4], ROWS[0], "instance/", ("graph + fields + base", "+ targets: one .npz file"), INK, dashed=True),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from certcore.attack import network_victim
 from certcore.common.errors import InputError
+from certcore.common.packages import require_training_packages
 from certcore.data.registry import get_dataset
 from certcore.instance.instance import Instance
-from certcore.models.registry import require_training_packages
 from experiments.bundle import BundleRecipe, trained_again
 
 if TYPE_CHECKING:
@@ -32,5 +33,17 @@ def with_attributes(instance: Instance) -> Instance:
 def bundle_victim(instance: Instance, work: str | Path | None = None) -> Victim:
     """The model of a bundle as the victim of an attack."""
     require_training_packages()
+    from experiments.networks.voters import make_voter
+
     trained = trained_again(instance, work)
-    return network_victim(trained.model, instance, trained.facts["sha256"])
+    return network_victim(trained.model, instance, trained.facts["sha256"], make_voter)
+
+
+def file_victim(instance: Instance, path: str) -> Victim:
+    """A network from its file, as the victim of an attack."""
+    require_training_packages()
+    from experiments.networks.storage import load_model
+    from experiments.networks.voters import make_voter
+
+    network, _ = load_model(path)
+    return network_victim(network, instance, hashlib.sha256(Path(path).read_bytes()).hexdigest(), make_voter)

@@ -15,10 +15,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from certcore import __version__
+from certcore.base.ballots import BallotsBase
+from certcore.base.confidence import lower_bounds
 from certcore.common.errors import InputError
 from certcore.common.exact import read_alpha
 from certcore.common.files import cache_folder, require_writable
 from certcore.common.npz import read_npz, write_npz
+from certcore.common.packages import require_training_packages
 from certcore.common.rounding import percent_down
 from certcore.data.dataset import Dataset
 from certcore.data.registry import get_dataset
@@ -33,20 +36,24 @@ from certcore.domain.perturbations import FLIPS
 from certcore.domain.split import TEST, VALIDATION
 from certcore.instance.fields import hop_fields
 from certcore.instance.instance import Instance, save_instance
-from certcore.models.registry import BALLOT_MODELS, require_training_packages
-from certcore.training.result import check_numbers
-from certcore.votes.moved import TRIAL_VOTES, Moved, NoiseAt, median_radius, network_under
+from certcore.votes.moved import Moved, NoiseAt, network_under
 from certcore.votes.run import Voter, Votes, collect_votes
+from experiments.networks.registry import BALLOT_MODELS
+from experiments.training.result import check_numbers
 
 if TYPE_CHECKING:
     from certcore.models.base import NodeClassifier
     from certcore.models.field import Field
-    from certcore.training.result import Trained
+    from experiments.training.ballots import Decoupled
+    from experiments.training.result import Trained
 
 #: Largest size of a bundle in bytes: bundles are shipped with the dashboard.
 MAX_BYTES = 3 * 2**20
 #: What a recorded command begins with.
 PROGRAM = ["python", "-m", "experiments"]
+#: `TRIAL_VOTES`: votes for each s that is tried on the validation nodes. `TRIAL_FIRST`: index of the first of these
+#: samples.
+TRIAL_VOTES, TRIAL_FIRST = 2_000, 10**6
 
 
 @dataclass(frozen=True)
@@ -232,7 +239,7 @@ def smoothed_on(
     say: Callable[[str], None] = lambda line: None,
 ) -> Instance:
     """Choose the noise if there are several, train, vote, and make the instance; finished steps are kept."""
-    from certcore.votes.voters import make_voter
+    from experiments.networks.voters import make_voter
 
     chosen, trials = _chosen_std(recipe, dataset, folder, progress, say)
     trained = _trained_and_told(chosen, dataset, folder, progress, say)
@@ -275,7 +282,7 @@ def _chosen_std(
     if len(recipe.attr_std) < 2:
         return recipe, []
     from certcore.votes.purposes import TRAINING
-    from certcore.votes.voters import make_voter
+    from experiments.networks.voters import make_voter
 
     trials: list[dict[str, Any]] = []
     for std in recipe.attr_std:
@@ -287,7 +294,7 @@ def _chosen_std(
         nodes = np.flatnonzero(trained.split == VALIDATION)
         kept = folder / f"{one.stem}-{voter.digest[:12]}.radius.npz"
         if not kept.exists():
-            found = median_radius(voter, TRAINING, float(one.noise.std), dataset.labels, nodes)
+            found = _median_radius(voter, TRAINING, float(one.noise.std), dataset.labels, nodes)
             write_npz(kept, {"radius": np.array(found)})
         radius = float(read_npz(kept)["radius"])
         trials.append({"attr_std": std, "median_radius": radius, "nodes": len(nodes), "votes": TRIAL_VOTES})
@@ -296,6 +303,20 @@ def _chosen_std(
     enough = 0.98 * max(trial["median_radius"] for trial in trials)
     best = max((t["attr_std"] for t in trials if t["median_radius"] >= enough), key=Fraction)
     return replace(recipe, attr_std=(best,)), trials
+
+
+def _median_radius(voter: Voter, kind: int, std: float, labels: np.ndarray, nodes: np.ndarray) -> float:
+    """The median certified radius of single nodes at a few votes; a node whose label is wrong has radius 0.
+
+    It serves to choose s before the votes of a certificate are drawn, so its samples are disjoint from all of those.
+    """
+    from scipy.special import ndtri
+
+    votes = voter.count(kind, TRIAL_FIRST, TRIAL_VOTES)
+    label = votes.argmax(axis=1)
+    bounds = lower_bounds(votes[np.arange(len(label)), label], TRIAL_VOTES, read_alpha("0.01"))
+    radius = std * np.maximum(ndtri(np.clip(bounds, 0.5, 1 - 1e-12)), 0)
+    return float(np.median(np.where(label == labels, radius, 0)[nodes]))
 
 
 def _under_noise(recipe: BundleRecipe, dataset: Dataset, trained: Trained) -> tuple[Moved | None, NodeClassifier]:
@@ -341,9 +362,9 @@ def trained_again(instance: Instance, work: str | Path | None = None) -> Trained
 def _trained_model(recipe: BundleRecipe, dataset: Dataset, folder: Path, *, progress: bool = False) -> Trained:
     """The model of a recipe: read from `folder` if it was trained before, otherwise trained and saved there."""
     from certcore.data.split import make_split
-    from certcore.models.storage import load_model, save_model
-    from certcore.training import train
-    from certcore.training.result import Trained
+    from experiments.networks.storage import load_model, save_model
+    from experiments.training import train
+    from experiments.training.result import Trained
 
     settings = [
         dataset_digest(dataset),
@@ -445,7 +466,7 @@ def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained, m
     """An instance whose base certificate is the convex relaxation of a robustly trained GCN."""
     from certcore.base.convex import convex_certificate
     from certcore.base.network import GcnNetwork, normalised_adjacency
-    from certcore.training.robust import LOCAL
+    from experiments.training.robust import LOCAL
 
     model, graph = trained.model, dataset.graph
     weights = [tensor.detach().numpy() for tensor in (model.first, model.bias1, model.second, model.bias2)]
@@ -465,14 +486,29 @@ def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained, m
 
 def _ballots_instance(recipe: BundleRecipe, dataset: Dataset) -> Instance:
     """An instance whose base certificate is ballots, which takes seconds of training and one forward pass."""
-    from certcore.ballots import decoupled_instance
-    from certcore.training.ballots import train_controls, train_decoupled
+    from experiments.training.ballots import train_controls, train_decoupled
 
     model = train_decoupled(dataset, split=recipe.split, seed=recipe.seed, epochs=recipe.epochs)
     seed = int(model.facts["seed"])
     meta = _origin(recipe, dataset, seed)
     meta["controls"] = train_controls(dataset, model.split, seed, epochs=recipe.epochs)
-    return decoupled_instance(dataset, model, meta)
+    return _decoupled_instance(dataset, model, meta)
+
+
+def _decoupled_instance(dataset: Dataset, model: Decoupled, meta: dict[str, Any]) -> Instance:
+    """An instance from the ballots of `decoupled`; all test nodes are targets."""
+    base = BallotsBase(model.ballots, 1, weights_read_edges=False).for_graph(dataset.graph)
+    right = base.prediction == dataset.labels
+    accuracy = {
+        "ballots": float(right[model.split == TEST].mean()),
+        "validation": float(right[model.split == VALIDATION].mean()),
+    }
+    return Instance(
+        graph=dataset.graph, base=base, layers=1, edge_field=EdgeField.MESSAGES,
+        targets=np.flatnonzero(model.split == TEST), labels=dataset.labels, class_names=dataset.class_names,
+        node_names=dataset.node_names, split=model.split,
+        meta=meta | {"accuracy": accuracy, "training": model.facts["settings"]},
+    )  # fmt: skip
 
 
 def _provenance(recipe: BundleRecipe, dataset: Dataset, trained: Trained) -> dict[str, Any]:

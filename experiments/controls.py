@@ -15,12 +15,12 @@ import numpy as np
 
 from certcore.base.gaussian import GaussianBase
 from certcore.data.dataset import Dataset
+from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS
 from certcore.domain.scale import read_length
 from certcore.instance.instance import Instance
-from certcore.training import train
-from certcore.votes.moved import without_edges
+from experiments.training import train
 
 #: Number of votes of the baseline under Gaussian noise.
 SAMPLES = 10_000
@@ -76,4 +76,9 @@ def times(std: str, shares: Sequence[str]) -> tuple[str, ...]:
 
 
 def _alone(dataset: Dataset) -> Dataset:
-    return replace(dataset, name=f"{dataset.name}-alone", graph=without_edges(dataset.graph))
+    return replace(dataset, name=f"{dataset.name}-alone", graph=_without_edges(dataset.graph))
+
+
+def _without_edges(graph: Graph) -> Graph:
+    """The graph without its edges, for a network that ignores them."""
+    return replace(graph, adj_indptr=np.zeros(graph.n_nodes + 1, dtype=np.int64), adj_indices=np.zeros(0, np.int64))

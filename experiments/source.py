@@ -164,7 +164,7 @@ def join_votes(path: str | Path, dataset: Dataset) -> Instance:
 def _explicit_field(model: str, dataset: Dataset, theta: Sequence[str]) -> sp.csr_array | None:
     """The support of the truncated PageRank rows, from the graph alone."""
     from certcore.domain.noise import Noise
-    from certcore.models.registry import model_class
+    from experiments.networks.registry import model_class
 
     network = model_class(model)(dataset.graph.n_attrs, dataset.n_classes)
     return network.field(dataset.graph, Noise.of(tuple(theta))).node_field

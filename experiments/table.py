@@ -35,8 +35,8 @@ INTRODUCTION = """\
 
 Every number and every checkable sentence of the experiments in "Collective Robustness Certificates: Exploiting
 Interdependence in Graph Neural Networks", next to ours. This page is made from the
-files in `docs/results/`; each line of those names the command, the seed, the votes, the split, the versions and the digest
-of the instance it was computed from. No number of the column *ours* is typed by hand; remarks are.
+files in `docs/results/`; each line of those names the command, the seed, the votes, the split, the versions and the
+digest of the instance it was computed from. No number of the column *ours* is typed by hand; remarks are.
 
 - *ours* is a mean over splits, ± the sample standard deviation, where there is more than one split. r̄ is computed from
   the averaged ratios, as in the paper; its ± is that of the splits' own r̄. Numbers from different numbers of votes are

@@ -137,12 +137,12 @@ class Trial(Variant):
     def apply(self, instance: Instance) -> Instance:
         """Train and vote; votes are kept in the cache while they are counted, so that a stopped run goes on."""
         from certcore.base.smoothing import SmoothingBase
-        from certcore.models.registry import require_training_packages
+        from certcore.common.packages import require_training_packages
 
         require_training_packages()
-        from certcore.training.smoothed import Schedule, train_smoothed
         from certcore.votes.run import collect_votes
-        from certcore.votes.voters import make_voter
+        from experiments.networks.voters import make_voter
+        from experiments.training.smoothed import Schedule, train_smoothed
 
         assert self.samples is not None
         dataset = dataset_in(instance)

@@ -51,8 +51,8 @@ def _perceptron_bytes(instance: Instance, base: BallotsBase) -> bytes:
     from safetensors.torch import save
 
     from certcore.data.registry import get_dataset
-    from certcore.training.ballots import train_decoupled
     from experiments.bundle import BundleRecipe
+    from experiments.training.ballots import train_decoupled
 
     recipe = BundleRecipe.from_command(str(instance.meta["command"]))
     model = train_decoupled(get_dataset(recipe.dataset), split=recipe.split, seed=recipe.seed, epochs=recipe.epochs)

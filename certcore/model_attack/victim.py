@@ -27,7 +27,7 @@ from certcore.votes.purposes import ATTACK_SEARCH
 from certcore.votes.run import Voter
 from certcore.votes.sampler import Sampler
 from certcore.votes.threads import one_thread
-from certcore.votes.voters import make_voter
+from certcore.votes.voters import gcn_voter
 
 #: Scores of nodes from X·W, edges and the weight of each message (None: all 1).
 Scores = Callable[[Tensor, Edges, Tensor | None], Tensor]
@@ -76,6 +76,10 @@ class Victim(Protocol):
         """The first linear map W, and the network after X·W, which takes weights of messages."""
 
 
+#: Makes the voter of a network on a graph, under noise, with a seed.
+MakeVoter = Callable[[NodeClassifier, Graph, Noise, int], Voter]
+
+
 @dataclass(eq=False)
 class NetworkVictim:
     """One of our networks; `head` is the network after X·W and may take edge weights."""
@@ -83,6 +87,7 @@ class NetworkVictim:
     model: NodeClassifier
     noise: Noise
     digest: str
+    voters: MakeVoter = gcn_voter
 
     @property
     def weighs_edges(self) -> bool:
@@ -93,7 +98,7 @@ class NetworkVictim:
         return not (self.noise.attributes or self.noise.adjacency)
 
     def voter(self, graph: Graph, seed: int) -> Voter:
-        return make_voter(self.model, graph, self.noise, seed)
+        return self.voters(self.model, graph, self.noise, seed)
 
     def noisy_units(self, graph: Graph, seed: int) -> Units:
         return _units_of_bits(graph, self.noise, self.model.first.detach().numpy(), seed)

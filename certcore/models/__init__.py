@@ -1,6 +1,5 @@
-"""The paper's classifiers; each declares its receptive field."""
+"""How networks are called and read: their calls, receptive fields, and the GCN whose votes are compiled."""
 
 from certcore.models.field import Field
-from certcore.models.registry import MODELS, model_class
 
-__all__ = ["MODELS", "Field", "model_class"]
+__all__ = ["Field"]

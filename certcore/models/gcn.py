@@ -6,6 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch_geometric.nn import GCNConv, SimpleConv
 
+from certcore.common.errors import InputError
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
@@ -51,6 +52,17 @@ class GCNMean(GCN):
 
     def field(self, graph: Graph, noise: Noise) -> Field:
         return Field(layers=2, edge_field=EdgeField.MESSAGES)
+
+
+def gcn_class(name: str) -> type[NodeClassifier]:
+    """The class of a model by its name in files."""
+    known = {kind.name: kind for kind in (GCN, GCNMean)}
+    if name not in known:
+        raise InputError(
+            f"the model is a {name[:40]!r}; expected {' or '.join(known)}: use certcore.attack for any network, "
+            "or `python -m experiments attack` in the repository"
+        )
+    return known[name]
 
 
 def _propagation_only(conv: GCNConv) -> GCNConv:

@@ -1,15 +1,14 @@
-"""Gaussian noise on real-valued attributes: where it is drawn, the choice of s, and the base certificate."""
+"""Gaussian noise on real-valued attributes: where it is drawn, and the base certificate."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import ROUND_UP, Context
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.base.confidence import lower_bounds
 from certcore.common.choice import Choice
 from certcore.common.errors import InputError
 from certcore.common.exact import read_alpha
@@ -17,7 +16,7 @@ from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.votes.first_map import FirstMap, first_map
 from certcore.votes.lattice import on_lattice
-from certcore.votes.run import Voter, Votes
+from certcore.votes.run import Votes
 from certcore.votes.sampler import Sampler
 
 if TYPE_CHECKING:
@@ -33,9 +32,6 @@ class NoiseAt(Choice):
 
 
 INPUT, FIRST_MAP = str(NoiseAt.INPUT), str(NoiseAt.FIRST_MAP)
-#: `TRIAL_VOTES`: votes for each s that is tried on the validation nodes. `TRIAL_FIRST`: index of the first of these
-#: samples.
-TRIAL_VOTES, TRIAL_FIRST = 2_000, 10**6
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,22 +125,3 @@ def _require_same_network(model: NodeClassifier, rest: NodeClassifier, moved: Mo
             raise InputError(
                 "the network behind its first map gives other scores than the network itself; use noise_at='input'"
             )
-
-
-def median_radius(voter: Voter, kind: int, std: float, labels: np.ndarray, nodes: np.ndarray) -> float:
-    """The median certified radius of single nodes at a few votes; a node whose label is wrong has radius 0.
-
-    It serves to choose s before the votes of a certificate are drawn, so its samples are disjoint from all of those.
-    """
-    from scipy.special import ndtri
-
-    votes = voter.count(kind, TRIAL_FIRST, TRIAL_VOTES)
-    label = votes.argmax(axis=1)
-    bounds = lower_bounds(votes[np.arange(len(label)), label], TRIAL_VOTES, read_alpha("0.01"))
-    radius = std * np.maximum(ndtri(np.clip(bounds, 0.5, 1 - 1e-12)), 0)
-    return float(np.median(np.where(label == labels, radius, 0)[nodes]))
-
-
-def without_edges(graph: Graph) -> Graph:
-    """The graph without its edges, for a network that ignores them."""
-    return replace(graph, adj_indptr=np.zeros(graph.n_nodes + 1, dtype=np.int64), adj_indices=np.zeros(0, np.int64))

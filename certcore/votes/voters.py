@@ -1,4 +1,4 @@
-"""The choice of a voter for a trained model."""
+"""The voter of a trained GCN of our own."""
 
 from __future__ import annotations
 
@@ -9,13 +9,21 @@ from certcore.models.base import NodeClassifier
 from certcore.models.gcn import GCN, GCNMean
 from certcore.models.reading import Unreadable, require_plain
 from certcore.models.storage import require_finite
-from certcore.votes.batched import TorchVoter
 from certcore.votes.fused import FusedVoter
 from certcore.votes.run import Voter
 
 
-def make_voter(model: NodeClassifier, graph: Graph, noise: Noise, seed: int, *, fused: bool = True) -> Voter:
-    """The fused kernel for the GCN family, batches of torch for all others (or for all, with `fused=False`)."""
+def gcn_voter(model: NodeClassifier, graph: Graph, noise: Noise, seed: int) -> Voter:
+    """The fused kernel for the GCN family."""
+    require_votable(model, graph)
+    if type(model) not in (GCN, GCNMean):  # exact types only: a subclass may compute something else
+        raise InputError(f"the model is a {type(model).__name__}; expected a GCN, or use certcore.smooth")
+    weights = [tensor.detach().numpy() for tensor in (model.first, model.bias1, model.second, model.bias2)]
+    return FusedVoter(graph, noise, seed, not isinstance(model, GCNMean), *weights)
+
+
+def require_votable(model: NodeClassifier, graph: Graph) -> None:
+    """Refuse a network that is not given by its weights, or that was trained on other attributes."""
     require_finite(model, f"the {model.name} model")
     for part in model.modules():
         try:
@@ -27,7 +35,3 @@ def make_voter(model: NodeClassifier, graph: Graph, noise: Noise, seed: int, *, 
             f"the model was trained on {model.first.shape[0]} attributes, but the graph has {graph.n_attrs}; "
             "give the dataset it was trained on"
         )
-    if fused and type(model) in (GCN, GCNMean):  # exact types only: a subclass may compute something else
-        weights = [tensor.detach().numpy() for tensor in (model.first, model.bias1, model.second, model.bias2)]
-        return FusedVoter(graph, noise, seed, not isinstance(model, GCNMean), *weights)
-    return TorchVoter.of(model, graph, noise, seed)

@@ -33,8 +33,7 @@ def run(args: argparse.Namespace) -> int:
         require_file(args.model, "a model written by `python -m experiments train`", suffix=".safetensors")
 
     def ready(instance: Instance) -> tuple[Victim, Instance]:
-        from certcore.attack import file_victim
-        from experiments.attack_bundles import bundle_victim, with_attributes
+        from experiments.attack_bundles import bundle_victim, file_victim, with_attributes
 
         whole = with_attributes(instance)
         return (bundle_victim(whole, args.work) if args.model is None else file_victim(whole, args.model)), whole

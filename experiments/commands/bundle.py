@@ -9,8 +9,8 @@ from certcore.cli.options import answer, natural
 from certcore.cli.parser import Subparsers
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
-from certcore.models.registry import BALLOT_MODELS, MODELS
 from experiments.commands.options import add_training, add_vote_options
+from experiments.networks.registry import BALLOT_MODELS, MODELS
 
 
 def add(subparsers: Subparsers) -> None:

@@ -10,8 +10,8 @@ from certcore.common.errors import InputError
 from certcore.common.files import require_writable
 from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.noise import PAPER_THETA, Noise
-from certcore.models.registry import MODELS
 from experiments.commands.options import add_training
+from experiments.networks.registry import MODELS
 
 
 def add(subparsers: Subparsers) -> None:
@@ -40,8 +40,8 @@ def add(subparsers: Subparsers) -> None:
 def run(args: argparse.Namespace) -> int:
     require_writable(args.output)
     from certcore.data.registry import VALUED, get_dataset
-    from certcore.models.registry import model_class
-    from certcore.training import train
+    from experiments.networks.registry import model_class
+    from experiments.training import train
 
     robust = args.types == BundleTypes.CONVEX
     if robust and args.model != "gcn":

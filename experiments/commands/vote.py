@@ -38,15 +38,15 @@ def run(args: argparse.Namespace) -> int:
 
     from certcore.common.exact import read_alpha
     from certcore.common.npz import write_npz
+    from certcore.common.packages import require_training_packages
     from certcore.data.registry import get_dataset
-    from certcore.models.registry import require_training_packages
-    from certcore.training.result import check_numbers
     from certcore.votes.run import collect_votes
+    from experiments.training.result import check_numbers
 
     read_alpha(args.alpha)  # fail before counting begins, not after
     require_training_packages()
-    from certcore.models.storage import load_model
-    from certcore.votes.voters import make_voter
+    from experiments.networks.storage import load_model
+    from experiments.networks.voters import make_voter
 
     require_file(args.model, "a model written by `python -m experiments train`", suffix=".safetensors")
     model, facts = load_model(args.model)

@@ -11,11 +11,11 @@ from certcore.attack import network_victim
 from certcore.data import citation_like
 from certcore.domain.noise import Noise
 from certcore.models.base import NodeClassifier
-from certcore.training.result import Trained
-from certcore.training.smoothed import Schedule, train_smoothed
 from certcore.votes.run import collect_votes
-from certcore.votes.voters import make_voter
 from experiments.bundle import BundleRecipe, smoothed_instance
+from experiments.networks.voters import make_voter
+from experiments.training.result import Trained
+from experiments.training.smoothed import Schedule, train_smoothed
 
 DATASET = citation_like(90, 24, 3, ones=6, seed=1)
 THETA = {"attr": ("0.01", "0.5", "0", "0"), "adj": ("0", "0", "0", "0.4"), "joint": ("0.01", "0.5", "0", "0.4")}
@@ -40,7 +40,7 @@ def case(model: str = "gcn", types: str = "attr", samples: int = 4000):
         instance.graph, instance.base, layers=instance.layers, edge_field=instance.edge_field,
         node_field=instance.node_field, labels=instance.labels, meta=instance.meta,
     )  # fmt: skip
-    return everybody, network_victim(network.model, everybody, "")
+    return everybody, network_victim(network.model, everybody, "", make_voter)
 
 
 def network(model: str = "gcn", types: str = "attr") -> NodeClassifier:

@@ -16,10 +16,10 @@ from certcore.data import citation_like
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.instance.fields import hop_fields
-from certcore.models import MODELS, model_class
 from certcore.models.base import Edges, sparse_product
-from certcore.models.pagerank import truncated_pagerank
-from certcore.models.storage import load_model, save_model
+from experiments.networks.pagerank import truncated_pagerank
+from experiments.networks.registry import MODELS, model_class
+from experiments.networks.storage import load_model, save_model
 
 torch.set_num_threads(1)
 DATASET = citation_like(150, 60, 3, degree=2.6, ones=9, seed=5)

@@ -13,12 +13,12 @@ import torch
 from certcore.data import citation_like
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
-from certcore.models import MODELS
 from certcore.models.base import Edges
 from certcore.models.gcn import GCN
-from certcore.training import train
-from certcore.training.robust import MarginBound, train_robust
-from certcore.training.smoothed import Schedule, train_smoothed
+from experiments.networks.registry import MODELS
+from experiments.training import train
+from experiments.training.robust import MarginBound, train_robust
+from experiments.training.smoothed import Schedule, train_smoothed
 
 torch.set_num_threads(1)
 DATASET = citation_like(400, 120, 3, degree=4, ones=15, seed=2)

@@ -47,7 +47,7 @@ class training:
 
     @staticmethod
     def load_model(path: Any) -> Any:
-        from certcore.models.storage import load_model
+        from experiments.networks.storage import load_model
 
         return load_model(path)
 
@@ -65,7 +65,7 @@ class training:
 
     @staticmethod
     def model_voter(model: Any, graph: Any, noise: Any, seed: int, *, fused: bool) -> Any:
-        from certcore.votes.voters import make_voter
+        from experiments.networks.voters import make_voter
 
         return make_voter(model, graph, noise, seed, fused=fused)
 

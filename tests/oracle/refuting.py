@@ -38,10 +38,10 @@ from certcore.model_attack.room import Room
 from certcore.model_attack.run import AttackOptions, count_votes, run_attack
 from certcore.model_attack.stored import FoundAttack
 from certcore.program.problem import Problem
-from certcore.training.smoothed import Schedule, train_smoothed
 from certcore.votes.moved import network_under
 from certcore.votes.run import collect_votes
-from certcore.votes.voters import make_voter
+from experiments.networks.voters import make_voter
+from experiments.training.smoothed import Schedule, train_smoothed
 from tests.pipeline import zoo
 
 #: Samples and level of the count; the level of the certificates.
@@ -110,7 +110,7 @@ def victim_of(rng: np.random.Generator) -> tuple[str, cc.Instance, Any]:
         dataset.graph, base, layers=read.layers, edge_field=read.edge_field, node_field=read.node_field,
         labels=dataset.labels,
     )  # fmt: skip
-    return kind, instance, network_victim(trained.model, instance, "")
+    return kind, instance, network_victim(trained.model, instance, "", make_voter)
 
 
 def moved_victim(rng: np.random.Generator, seed: int, place: str = "") -> tuple[cc.Instance, Any]:
@@ -126,7 +126,7 @@ def moved_victim(rng: np.random.Generator, seed: int, place: str = "") -> tuple[
     fields = hop_fields(moved.graph, np.arange(moved.graph.n_nodes), 2, "degrees", need_edges=False).nodes
     base = moved.base(votes, CERTIFIED, "multiclass" if rng.random() < 0.4 else "binary", fields)
     instance = cc.Instance(moved.graph, base, layers=2, edge_field="degrees", labels=dataset.labels)
-    return instance, network_victim(trained.model, instance, "")
+    return instance, network_victim(trained.model, instance, "", make_voter)
 
 
 def ballots_of(rng: np.random.Generator) -> cc.Instance:

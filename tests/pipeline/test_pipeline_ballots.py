@@ -16,8 +16,8 @@ import certcore as cc
 from certcore import InputError
 from certcore.base.ballots import UNIT, BallotsBase
 from certcore.instance.instance import instance_to_arrays
-from certcore.training.ballots import train_controls, train_decoupled
 from experiments.bundle import BundleRecipe, make_bundle
+from experiments.training.ballots import train_controls, train_decoupled
 from tests.pipeline import zoo
 
 DATA = zoo.as_data()

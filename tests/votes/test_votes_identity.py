@@ -22,12 +22,12 @@ from certcore.common.npz import read_npz, write_npz
 from certcore.data import citation_like
 from certcore.domain.noise import Noise
 from certcore.models.called import Called
-from certcore.votes.batched import TorchVoter
 from certcore.votes.function import FunctionVoter
 from certcore.votes.fused import FusedVoter, voter_digest
 from certcore.votes.module import ModuleVoter
 from certcore.votes.run import _count, collect_votes
-from certcore.votes.voters import make_voter
+from experiments.networks.batched import TorchVoter
+from experiments.networks.voters import make_voter
 
 GRAPH = citation_like(60, 30, 3).graph
 NOISE = Noise(("0.05", "0.5", "0", "0.4"))

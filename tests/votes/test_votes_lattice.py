@@ -23,7 +23,7 @@ from certcore.votes.moved import Moved, network_under
 from certcore.votes.purposes import ESTIMATION, SELECTION
 from certcore.votes.sampler import Sampler
 from certcore.votes.streams import mix, open_stream
-from certcore.votes.voters import make_voter
+from experiments.networks.voters import make_voter
 from tests.votes import votes_support as support
 
 NOISE = Noise(("0", "0", "0", "0"), attr_std="0.5")

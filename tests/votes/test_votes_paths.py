@@ -16,11 +16,11 @@ from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges
-from certcore.votes.batched import TorchVoter
 from certcore.votes.function import FunctionVoter
 from certcore.votes.fused import FusedVoter
 from certcore.votes.purposes import ESTIMATION
-from certcore.votes.voters import make_voter
+from experiments.networks.batched import TorchVoter
+from experiments.networks.voters import make_voter
 
 torch.set_num_threads(1)
 _spec = importlib.util.spec_from_file_location("votes_support", Path(__file__).with_name("votes_support.py"))

@@ -20,13 +20,13 @@ from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.instance.instance import instance_from_arrays, instance_to_arrays
 from certcore.models.base import Edges
-from certcore.training import train
 from certcore.votes.function import FunctionVoter
 from certcore.votes.fused import FusedVoter
 from certcore.votes.module import ModuleVoter
 from certcore.votes.purposes import ESTIMATION
 from certcore.votes.sampler import Sampler
-from certcore.votes.voters import make_voter
+from experiments.networks.voters import make_voter
+from experiments.training import train
 from tests.checker.cases import accepts, as_seen
 from tests.votes import votes_support as support
 

@@ -24,8 +24,8 @@ from certcore.instance.instance import load_instance
 from certcore.models.storage import save_model
 from certcore.votes import run as votes_run
 from certcore.votes.run import collect_votes
-from certcore.votes.voters import make_voter
 from experiments.__main__ import main
+from experiments.networks.voters import make_voter
 from tests.waiting import until
 
 _spec = importlib.util.spec_from_file_location("votes_support", Path(__file__).with_name("votes_support.py"))

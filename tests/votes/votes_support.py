@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from certcore.data import citation_like
-from certcore.models import model_class
+from experiments.networks.registry import model_class
 
 DATASET = citation_like(220, 90, 4, degree=4, ones=12, seed=3)
 

@@ -14,7 +14,7 @@ from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier, sparse_product
 from certcore.models.field import Field
-from certcore.models.pagerank import TELEPORT, TOP, PagerankCache, truncated_pagerank
+from experiments.networks.pagerank import TELEPORT, TOP, PagerankCache, truncated_pagerank
 
 ITERATIONS = 10
 

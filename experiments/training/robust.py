@@ -26,9 +26,9 @@ from certcore.domain.perturbations import no_flips
 from certcore.domain.split import TRAIN
 from certcore.models.base import Edges
 from certcore.models.gcn import GCN
-from certcore.training.result import Trained
-from certcore.training.smoothed import clean_accuracy
 from certcore.votes.threads import one_thread
+from experiments.training.result import Trained
+from experiments.training.smoothed import clean_accuracy
 
 LOCAL, GLOBAL = 21, 12
 MARGIN_LABELLED = float(np.log(90 / 10))

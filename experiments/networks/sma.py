@@ -13,11 +13,11 @@ from torch.nn import functional
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
-from certcore.models.appnp import truncated_support
 from certcore.models.base import Edges, NodeClassifier
 from certcore.models.field import Field
-from certcore.models.medoid import Meetings, fits
-from certcore.models.pagerank import TOP, PagerankCache, truncated_pagerank
+from experiments.networks.appnp import truncated_support
+from experiments.networks.medoid import Meetings, fits
+from experiments.networks.pagerank import TOP, PagerankCache, truncated_pagerank
 
 ITERATIONS = 2
 TEMPERATURE = 10.0

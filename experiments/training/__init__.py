@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from certcore.common.progress import ProgressBar
 from certcore.data.split import PER_CLASS
-from certcore.training.result import Trained, check_numbers
+from experiments.training.result import Trained, check_numbers
 
 if TYPE_CHECKING:
     from certcore.data.dataset import Dataset
@@ -38,11 +38,11 @@ def train(
             bar.update(done, note)
 
     if robust:
-        from certcore.training.robust import train_robust
+        from experiments.training.robust import train_robust
 
         trained = train_robust(dataset, split=split, seed=seed, epochs=epochs, report=report)
     else:
-        from certcore.training.smoothed import Schedule, train_smoothed
+        from experiments.training.smoothed import Schedule, train_smoothed
 
         schedule = Schedule.of(model, epochs, noise)
         trained = train_smoothed(

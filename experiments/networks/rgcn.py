@@ -11,7 +11,7 @@ from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier, sparse_product
 from certcore.models.field import Field
-from certcore.models.gaussian import Messages, fits, in_groups, side_by_side
+from experiments.networks.gaussian import Messages, fits, in_groups, side_by_side
 
 
 class RGCN(NodeClassifier):

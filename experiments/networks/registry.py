@@ -3,37 +3,26 @@
 from __future__ import annotations
 
 import importlib
-import importlib.util
 from typing import TYPE_CHECKING
 
 from certcore.common.errors import InputError
+from certcore.common.packages import require_training_packages
 
 if TYPE_CHECKING:
     from certcore.models.base import NodeClassifier
 
 #: Name → (module, class).
 _MODELS = {
-    "gcn": ("gcn", "GCN"),
-    "gcn_mean": ("gcn", "GCNMean"),
-    "gat": ("gat", "GAT"),
-    "appnp": ("appnp", "APPNP"),
-    "rgcn": ("rgcn", "RGCN"),
-    "sma": ("sma", "SMA"),
+    "gcn": ("certcore.models.gcn", "GCN"),
+    "gcn_mean": ("certcore.models.gcn", "GCNMean"),
+    "gat": ("experiments.networks.gat", "GAT"),
+    "appnp": ("experiments.networks.appnp", "APPNP"),
+    "rgcn": ("experiments.networks.rgcn", "RGCN"),
+    "sma": ("experiments.networks.sma", "SMA"),
 }
 MODELS = tuple(_MODELS)
 #: Models for ballots, which sum over neighbours and use no noise.
 BALLOT_MODELS = ("decoupled",)
-
-
-def require_training_packages() -> None:
-    """Raise an error if packages for training are missing, before long computations."""
-    needed = ("torch", "torch_geometric", "numba", "safetensors")
-    missing = [name for name in needed if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InputError(
-            f"training and voting need {', '.join(missing)}, which is not installed; run "
-            "`pip install 'certcore[train]'` (in a clone `pip install -r requirements-train.txt`)"
-        )
 
 
 def model_class(name: str) -> type[NodeClassifier]:
@@ -42,7 +31,7 @@ def model_class(name: str) -> type[NodeClassifier]:
         raise InputError(f"there is no model {name!r}; expected one of {', '.join(MODELS)}")
     require_training_packages()
     module, attribute = _MODELS[name]
-    return getattr(importlib.import_module(f"certcore.models.{module}"), attribute)
+    return getattr(importlib.import_module(module), attribute)
 
 
 def model_identity(name: str) -> str:

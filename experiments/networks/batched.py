@@ -14,11 +14,11 @@ from certcore.common.errors import InputError
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.models.base import Edges, NodeClassifier
-from certcore.models.registry import model_class, model_identity
 from certcore.votes.attention import Attention, can_attend
 from certcore.votes.fused import pad_weights, voter_digest
 from certcore.votes.sampler import Sampler
 from certcore.votes.threads import one_thread
+from experiments.networks.registry import model_class, model_identity
 
 #: Largest number of bytes of hidden units per batch.
 _BATCH_BYTES = 16 * 2**20

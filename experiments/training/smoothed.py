@@ -17,11 +17,11 @@ from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.domain.split import TEST, TRAIN, VALIDATION
 from certcore.models.base import Edges, NodeClassifier, sparse_product
-from certcore.models.registry import model_class
-from certcore.training.result import Trained
 from certcore.votes.purposes import TRAINING
 from certcore.votes.sampler import Sampler
 from certcore.votes.threads import one_thread
+from experiments.networks.registry import model_class
+from experiments.training.result import Trained
 
 
 @dataclass(frozen=True)

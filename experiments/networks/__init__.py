@@ -1,0 +1,1 @@
+"""The paper's classifiers; each declares its receptive field."""

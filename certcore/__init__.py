@@ -10,12 +10,9 @@ The names below are loaded when they are first used: who only checks a proof (`c
 """
 
 import sys
-from collections.abc import Callable
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
-
-from certcore.common.display import register_views
 
 __version__ = "0.3.0"
 
@@ -65,20 +62,6 @@ __all__ = [
     "ballots", "certify", "check_field", "curve", "dashboard", "get_dataset", "load_instance", "radius", "read_proof",
     "save_instance", "smooth", "surface", "verify_proof",
 ]  # fmt: skip
-
-
-def _loaded_when_used(name: str, module: str = "notebook") -> Callable[..., Any]:
-    return lambda *args, **options: getattr(import_module(f"{__name__}.{module}"), name)(*args, **options)
-
-
-register_views(
-    card=_loaded_when_used("card"),
-    frame=_loaded_when_used("frame"),
-    plot=_loaded_when_used("plot"),
-    graph=_loaded_when_used("graph"),
-    show=_loaded_when_used("show"),
-    field_text=_loaded_when_used("field_words", "messages"),
-)
 
 
 def __getattr__(name: str) -> Any:

@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from certcore.common.display import view
 from certcore.common.errors import InputError
 from certcore.common.exact import Probability
 from certcore.common.reading import whole_number
@@ -76,7 +75,9 @@ class FieldCheck:
         return self.passed
 
     def __str__(self) -> str:
-        return str(view("field_text", self))
+        from certcore.messages import field_words
+
+        return str(field_words(self))
 
     def require(self) -> None:
         """Raise `InputError` if the field was falsified."""

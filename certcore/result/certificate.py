@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from certcore.common.display import Display, view
+from certcore.common.display import GraphDisplay
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
@@ -33,7 +33,7 @@ class ProgramSize:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Certificate(Display):
+class Certificate(GraphDisplay):
     """A collective certificate: at least `certified` of the `targets` labels stay, whatever the attacker does.
 
     The count is a statement about all targets together. It does not say *which* labels stay: a target that no found
@@ -75,13 +75,6 @@ class Certificate(Display):
             raise contradiction(self.instance, self.threat, self.targets, self.certified, own)
         check(self)
 
-    def show(self) -> Any:
-        """Show the interactive workbench in a notebook; it needs no running kernel."""
-        return view("show", self)
-
-    def _repr_html_(self) -> str:
-        return str(view("card", self))
-
     def refuted_by(self, instance: Instance, attack: KnownAttack) -> tuple[ThreatModel, int] | None:
         """The refuted count and its threat model, if the attack is within it and leaves fewer targets."""
         over = self.certified > self.targets - attack.attacked
@@ -106,11 +99,6 @@ class Certificate(Display):
             budgets.append(f"inject_edges={self.threat.inject_edges}")
         text = f"{self.certified} of {self.targets} certified"
         return f"<Certificate {', '.join(budgets) or 'no attack'}: {text}; {self.relaxation}, {self.status}>"
-
-    def graph(self) -> Any:
-        """The attacked graph for networkx, with the columns of `frame()` as attributes; `networkx.write_graphml` and
-        `write_gexf` write it for other viewers."""
-        return view("graph", self)
 
     @property
     def ratio(self) -> float:

@@ -1,7 +1,8 @@
-"""The dashboard: `python app.py --server.port 8501`. `streamlit run app.py` works as well, its first page is slower."""
+"""The dashboard with the engine's API below `/api`: `python app.py --server.port 8501`, or `streamlit run app.py`."""
 
 from __future__ import annotations
 
+import streamlit as st
 from streamlit import runtime
 
 from pages.server.version import require_streamlit
@@ -11,7 +12,9 @@ if runtime.exists():
     from pages.frame import frame
 
     frame.run()
-elif __name__ == "__main__":
+else:
     from pages.start import serve
 
-    serve.main(__file__)
+    app = st.App(__file__, routes=serve.routes(), middleware=serve.middleware(), lifespan=serve.lifespan)
+    if __name__ == "__main__":
+        serve.main(app)

@@ -28,8 +28,7 @@ import websockets
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
 
 from certcore.cli.dashboard import free_port
-from pages.server.health import rerun
-from stress.tab import LONGEST, Budgets, Tab
+from stress.tab import LONGEST, Budgets, Tab, rerun
 
 #: Charts of all visitors at once may take so long.
 LONGEST_REST = 600.0
@@ -51,9 +50,8 @@ class Server:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline:
             try:
-                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/_stcore/health", timeout=2) as answer:
-                    if answer.read() == b"ok":
-                        return
+                with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/api/health", timeout=30):
+                    return
             except OSError:
                 time.sleep(0.2)
         raise RuntimeError("the server did not start")

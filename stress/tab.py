@@ -13,9 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import websockets
+from streamlit.proto.BackMsg_pb2 import BackMsg
 from streamlit.proto.ForwardMsg_pb2 import ForwardMsg
-
-from pages.server.health import GUARANTEE, rerun
 
 #: A number must be there so long after a move, whatever else is going on.
 LONGEST = 120.0
@@ -25,6 +24,24 @@ BUDGET = {
 }
 
 Budgets = tuple[int, int]
+GUARANTEE = re.compile(r"\*\*([\d,]+) of ([\d,]+)\*\* (?:correct )?labels")
+
+
+def rerun(
+    query: str = "",
+    states: dict[str, int] | None = None,
+    fragment: str = "",
+) -> bytes:
+    """What a browser tab sends: run the page with this link and these number fields (or only one fragment of it)."""
+    message = BackMsg()
+    message.rerun_script.query_string = query
+    for widget, value in (states or {}).items():
+        message.rerun_script.widget_states.widgets.add(id=widget, double_value=value)
+    if fragment:
+        message.rerun_script.fragment_id = fragment
+        message.rerun_script.is_auto_rerun = True
+    data: bytes = message.SerializeToString()
+    return data
 
 
 def read_guarantee(text: str) -> tuple[Budgets, int] | None:

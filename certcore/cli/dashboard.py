@@ -134,9 +134,8 @@ class Dashboard:
                 lines = (self._folder / "log.txt").read_text(errors="replace").strip().splitlines()
                 raise InputError(f"the dashboard did not start: {lines[-1][:200] if lines else 'it ended at once'}")
             try:
-                with urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2) as answer:
-                    if answer.read() == b"ok":
-                        return
+                with urllib.request.urlopen(f"{self.url}/api/health", timeout=30):
+                    return
             except (urllib.error.URLError, OSError):
                 pass
             time.sleep(0.1)

@@ -16,7 +16,6 @@ from pathlib import Path
 
 import numpy as np
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.common.errors import InputError
 from certcore.common.files import atomic_write
@@ -28,7 +27,6 @@ from certcore.messages import dataset_title
 from certcore.model_attack.stored import ModelAttack, attack_files, attacks_on
 
 from ..messages.text import count, markdown, samples
-from ..server import uploads
 
 #: The clone; where the dashboard is installed inside the package, the folder it was started in.
 ROOT = Path(__file__).resolve().parents[2]
@@ -37,8 +35,6 @@ MAX_IMPORTED = 20
 A_DAY = 24 * 3600
 IMPORTED = " (imported)"
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
-#: The session of each folder of uploads that this server has made.
-_sessions: dict[str, str] = {}
 
 
 def bundle_folder() -> Path:
@@ -88,8 +84,6 @@ def upload_folder() -> Path:
     if at_home():
         return import_folder()
     token = st.session_state.setdefault("_visitor", f"visitor-{secrets.token_hex(16)}")
-    context = get_script_run_ctx()
-    _sessions[token] = "" if context is None else context.session_id
     return import_folder() / str(token)
 
 
@@ -110,17 +104,12 @@ def shown_path(name: str) -> str:
     return str(path.absolute()) if at_home() else f"{path.parent.name}/{path.name}"
 
 
-def forget_ended() -> None:
-    """Delete the uploads of sessions that have ended; those of an earlier run, or of another server, after a day."""
+def forget_old() -> None:
+    """Delete the uploads that visitors of a shared server have left for a day."""
     for folder in import_folder().glob("visitor-*"):
-        session = _sessions.get(folder.name)
-        old = time.time() - folder.stat().st_mtime > A_DAY
-        if old if session is None else not uploads.remembers(session):
-            shutil.rmtree(folder, ignore_errors=True)
-            _sessions.pop(folder.name, None)
-
-
-uploads.ALSO_TIDY.append(forget_ended)
+        with contextlib.suppress(OSError):  # another visitor may be doing the same at this moment
+            if time.time() - folder.stat().st_mtime > A_DAY:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def load(name: str, base_rule: str = "binary") -> Instance:
@@ -228,6 +217,7 @@ def keep(data: bytes, name: str) -> tuple[str, Instance]:
                 f"the server has no place for the file ({reason}); whoever runs it can free some space, or name a "
                 "folder that is writable in CERTCORE_IMPORTS"
             ) from error
+        forget_old()
         _forget_oldest()
     return key, instance
 

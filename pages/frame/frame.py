@@ -1,4 +1,4 @@
-"""The frame around every page: settings, menu, password, sidebar, heading, and what to do when there is no instance."""
+"""The frame around every page: settings, menu, sidebar, heading, and what to do when there is no instance."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from certcore.common.errors import SoundnessError
 from ..background import work
 from ..files import bundles
 from ..messages.text import markdown
-from ..server import uploads
-from ..server.login import login
 from ..state import menu, state
 from . import buttons, sidebar
 
@@ -34,8 +32,6 @@ def run() -> None:
         layout="wide",
         initial_sidebar_state="collapsed",
     )
-    uploads.guard()
-    login()
     work.start()
     module = entry.module()
     with st.container(key="top", horizontal=True, vertical_alignment="center", wrap=False):

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from importlib import import_module
 
+import streamlit as st
 from streamlit import runtime
 
 import_module("certcore._dashboard.server.version").require_streamlit()
 if runtime.exists():
     import_module("certcore._dashboard.frame.frame").run()
-elif __name__ == "__main__":
-    import_module("certcore._dashboard.start.serve").main(__file__)
+else:
+    serve = import_module("certcore._dashboard.start.serve")
+    app = st.App(__file__, routes=serve.routes(), middleware=serve.middleware(), lifespan=serve.lifespan)
+    if __name__ == "__main__":
+        serve.main(app)

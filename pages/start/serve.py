@@ -1,8 +1,7 @@
-"""What `python app.py` does: starts the dashboard with the first page prepared.
+"""What starts with the dashboard: the engine's API beside the pages, the guard before both, and the first page.
 
-A first visit needs the imports, the first bundle and its first program. Done before the server listens, this takes a
-third of a second; done while a browser loads the page's scripts, it takes three times as long, and both wait for one
-another. Every option of `streamlit run` may follow. `streamlit run app.py` works as well, but its first page is slower.
+A first visit needs the imports, the first bundle and its first program. They are prepared while the server begins to
+listen: done while a browser loads the page's scripts, they take three times as long, and both wait for one another.
 """
 
 from __future__ import annotations
@@ -10,16 +9,21 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import socket
+import stat
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 import streamlit as st
+from starlette.middleware import Middleware
+from starlette.routing import Mount
 
-#: A server that answers late is worse than a first page that is not prepared: bundles may be large.
-PATIENCE = 2.0
+from certcore.server.guard import Guard
+from certcore.server.routes import SHELF
+from certcore.server.routes import routes as api
 
 
 def prepare() -> None:
@@ -35,9 +39,11 @@ def prepare() -> None:
 
     names = bundles.on_disk()
     if names:
-        instance = bundles.load(bundles.first(names))
+        name = bundles.first(names)
+        instance = bundles.load(name)
         budget: dict[str, Any] = dict(first_budget(instance))
-        engine.session(instance).certify(ThreatModel(**budget), attack=False)
+        for session in (engine.session(instance), SHELF.session(SHELF.held(name).instance)):
+            session.certify(ThreatModel(**budget).bound_to(instance.scale), attack=False)
 
 
 def _load() -> None:
@@ -70,20 +76,81 @@ def _leave_with(parent: int) -> None:
     os._exit(0)
 
 
-def main(script: str) -> None:
-    """Start the server on a script; the options of `streamlit run` come from the command line."""
-    from streamlit.web import cli
+def options(words: list[str]) -> dict[str, Any]:
+    """Options of Streamlit, `--server.port 8501` or `--server.port=8501`, as its settings take them."""
+    found: dict[str, Any] = {}
+    rest = list(words)
+    while rest:
+        name, equals, text = rest.pop(0).partition("=")
+        if not name.startswith("--") or "." not in name:
+            raise SystemExit(f"{name!r} is no option; expected options such as --server.port 8501")
+        if not equals:
+            text = rest.pop(0) if rest and not rest[0].startswith("--") else "true"
+        value: Any = text
+        if text.lower() in ("true", "false"):
+            value = text.lower() == "true"
+        elif text.isascii() and text.isdigit():
+            value = int(text)
+        found[name.removeprefix("--")] = value
+    return found
 
-    from ..server import uploads
 
-    uploads.guard()
+def base_path() -> str:
+    """The path below which everything is, without slashes."""
+    words = [] if "streamlit" in os.path.basename(sys.argv[0]) else sys.argv[1:]
+    with contextlib.suppress(SystemExit):
+        given = options(words).get("server.baseUrlPath")
+        if given is not None:
+            return str(given).strip("/")
+    return str(st.get_option("server.baseUrlPath") or "").strip("/")
+
+
+def routes() -> list[Mount]:
+    base = base_path()
+    return [Mount(f"/{base}/api" if base else "/api", routes=api())]
+
+
+def middleware() -> list[Middleware]:
+    return [Middleware(Guard, base=base_path())]
+
+
+def send_small_lines_at_once() -> int:
+    """Set TCP_NODELAY on the listening sockets of this process, which connections inherit; returns how many.
+
+    Streamlit binds its own socket without it: the first line of an answer would wait 40 ms for the browser's delayed
+    acknowledgement.
+    """
+    found = 0
+    for number in range(3, 256):
+        try:
+            if not stat.S_ISSOCK(os.fstat(number).st_mode):
+                continue
+            with socket.socket(fileno=os.dup(number)) as one:
+                internet = one.family in (socket.AF_INET, socket.AF_INET6) and one.type == socket.SOCK_STREAM
+                if internet and one.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
+                    one.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    found += 1
+        except OSError:
+            continue
+    return found
+
+
+@contextlib.asynccontextmanager
+async def lifespan(app: Any) -> AsyncIterator[dict[str, Any]]:
+    """Before the first request, however the server was started."""
+    send_small_lines_at_once()
+    _leave_pages_to_navigation()
+    threading.Thread(target=_quietly, args=(prepare,), daemon=True, name="prepare").start()
+    yield {}
+
+
+def main(app: Any) -> None:
+    """Start the server; the options of `streamlit run` come from the command line."""
     parent = os.environ.pop("CERTCORE_DASHBOARD_PARENT", "")
     if parent.isdigit():
         threading.Thread(target=_leave_with, args=(int(parent),), daemon=True, name="leave").start()
-    _leave_pages_to_navigation()
     _quietly(_load)
-    early = threading.Thread(target=_quietly, args=(prepare,), daemon=True, name="prepare")
-    early.start()
-    early.join(PATIENCE)
-    sys.argv = ["streamlit", "run", script, *sys.argv[1:]]
-    cli.main()
+    try:
+        app.run(config=options(sys.argv[1:]))
+    except st.errors.StreamlitAPIException as error:
+        raise SystemExit(str(error)) from error

@@ -176,7 +176,6 @@ def test_the_health_check_tells_a_dashboard_from_another_server(image: Path) -> 
         said = subprocess.run(check, timeout=60, capture_output=True, text=True, **settings)
         stranger.shutdown()
         assert said.returncode != 0
-        assert "ill" in said.stdout, said.stderr
     # Loopback and a free port instead of the container's own network.
     words = [w.replace("0.0.0.0", "127.0.0.1").replace("8501", port) for w in words_of("CMD")]
     assert words[0] == "python"

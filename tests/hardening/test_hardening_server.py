@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import InputError
 from pages.background.jobs import Job, Pool
-from pages.server import health, log
+from pages.server import log
 from pages.state.state import SHARED, parse_nodes
 from stress.load import ROOT, Server, load, probe_links
 from tests.hardening.mutate import NUMBERS, TEXTS
@@ -37,18 +37,6 @@ def server() -> Iterator[Server]:
         yield running
     finally:
         running.stop()
-
-
-def test_health_goes_through_the_engine(server: Server) -> None:
-    command = [sys.executable, "-m", "pages.server.health"]
-    well = subprocess.run(
-        [*command, str(server.port)], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert well.returncode == 0, well.stdout
-    assert "labels certified" in well.stdout
-    ill = subprocess.run([*command, "1"], cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
-    assert ill.returncode == 1
-    assert ill.stdout.startswith("ill: ")
 
 
 def test_hostile_links_are_ignored_politely(server: Server) -> None:
@@ -125,7 +113,7 @@ def test_the_log_is_json_and_says_nothing_about_people() -> None:
 def test_a_fault_of_a_page_is_logged_in_the_same_form(capfd: pytest.CaptureFixture[str]) -> None:
     """Streamlit itself would print the text of the error, which may quote what a visitor gave."""
     code = """
-from pages.server import health, log
+from pages.server import log
 log.set_up()
 from streamlit.error_util import handle_uncaught_app_exception
 from streamlit.logger import get_logger
@@ -145,35 +133,6 @@ get_logger("made later").warning("no such file %s", "secret-file-of-alice.npz")
     fault = lines["Uncaught app execution"]
     assert fault["level"] == "error"
     assert fault["error"].startswith("ValueError at <string>:7 from <string>:9")
-
-
-def test_health_asks_behind_the_password_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also there it waits for a guarantee; a server whose engine is stuck must not pass for well."""
-    monkeypatch.setenv("CERTCORE_PASSWORD", "öpen sesame")
-    guarded = Server()
-    try:
-        guarded.wait()
-        assert "labels certified" in health.check(guarded.port, "öpen sesame")
-        monkeypatch.setattr(health, "LONGEST", 4.0)
-        with pytest.raises(TimeoutError):
-            health.check(guarded.port, "guess")
-    finally:
-        guarded.stop()
-
-
-def test_a_password_keeps_strangers_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("CERTCORE_PASSWORD", "open sesame")
-    page = AppTest.from_file(str(ROOT / "app.py"), default_timeout=60).run()
-    assert not page.exception
-    assert not page.metric
-    page.text_input[0].input("guess")
-    page.button[0].click().run()
-    assert "not the password" in page.error[0].value
-    assert not page.metric
-    page.text_input[0].input("open sesame")
-    page.button[0].click().run()
-    assert not page.exception
-    assert page.number_input
 
 
 def test_safe_defaults() -> None:

@@ -18,8 +18,8 @@ from certcore.common.rounding import share_down
 from certcore.instance.instance import save_instance
 from certcore.program.relaxation import Relaxation
 from pages.parts import headline
-from pages.server.health import GUARANTEE
 from pages.state.state import View
+from stress.tab import GUARANTEE
 from tests.pages.toys import ballots_instance, grid_instance
 
 

@@ -15,7 +15,7 @@ from certcore.result.attack_effects import influence, reach
 from certcore.result.states import TargetState
 from pages.files import bundles, examples
 from pages.parts import neighbourhood
-from pages.server.health import GUARANTEE
+from stress.tab import GUARANTEE
 from tests.pages.conftest import drawer, sent, settle
 from tests.pages.toys import N, grid_instance
 

@@ -19,7 +19,7 @@ from streamlit.runtime.memory_uploaded_file_manager import MemoryUploadedFileMan
 from streamlit.runtime.scriptrunner_utils.script_requests import ScriptRequestType
 
 from pages.background import work
-from pages.server.health import rerun
+from stress.tab import rerun
 from tests.waiting import until
 
 #: A page that waits for a chart: a fragment with a timer near its end, as `work.line` draws it.

@@ -9,7 +9,7 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify, load_instance
 from pages.files import bundles
-from pages.server.health import GUARANTEE
+from stress.tab import GUARANTEE
 from tests.pages.conftest import drawer, sent, settle
 
 Open = Callable[..., AppTest]

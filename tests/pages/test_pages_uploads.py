@@ -14,7 +14,6 @@ from streamlit.testing.v1 import AppTest
 
 from certcore.instance.instance import load_instance
 from pages.files import bundles, examples, validation
-from pages.server import uploads
 from tests.pages.opening import ROOT
 
 SHIPPED = sorted((ROOT / "precomputed").glob("*.npz"))
@@ -196,26 +195,19 @@ def test_on_loopback_without_a_password_all_uploads_of_the_machine_are_listed(
     assert not bundles.at_home()
 
 
-def test_uploads_of_ended_visits_are_deleted(
-    open_page: Callable[..., AppTest],
-    bound: Callable[[str | None], None],
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_uploads_of_visitors_are_deleted_after_a_day(
+    open_page: Callable[..., AppTest], bound: Callable[[str | None], None], tmp_path: Path
 ) -> None:
     bound("0.0.0.0")
     one = _bring(open_page)
-    bundles.forget_ended()
-    assert len(_kept(one.run())) == 1
-    monkeypatch.setattr(uploads, "remembers", lambda session: False)
-    bundles.forget_ended()
-    assert not list((tmp_path / "imported").glob("**/import-*.npz"))
     left = tmp_path / "imported" / "visitor-of-another-server"
     left.mkdir()
-    bundles.forget_ended()
+    bundles.forget_old()
     assert left.exists(), "another server may still need it"
     os.utime(left, (1, 1))
-    bundles.forget_ended()
+    bundles.forget_old()
     assert not left.exists()
+    assert len(_kept(one.run())) == 1
 
 
 def test_many_uploads_of_one_visitor_push_out_no_other(

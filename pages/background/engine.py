@@ -29,7 +29,7 @@ from certcore.verify.proof import certified_count
 from ..state.state import View
 from .answers import Asked
 from .jobs import Job
-from .work import PATIENCE, Work, ask
+from .work import PATIENCE, Work, ask, follow
 
 #: Seconds of a strong search between two results.
 STEP = 0.5
@@ -89,14 +89,9 @@ def strengthened(view: View, result: Certificate) -> Work:
 
 
 def model_attacks(view: View, axis: str, attacks: list[ModelAttack]) -> Work:
-    """What stored attacks on the model change as one budget grows, each held against the certificates."""
-
-    def run(job: Job) -> Along:
-        return attacks_along(attacks, view.instance, view.threat, axis)
-
-    fixed = view.threat.replace(**{axis: None if axis == "sigma" else 0})
-    key = ("model_attacks", axis, fixed.budgets, fixed.sigma, tuple(one.digest for one in attacks), *view.family)
-    return ask("model_attacks", key, run, "Reading model attacks", same=key, patience=0.4)
+    """What stored attacks on the model change as one budget grows, for the workbench."""
+    asked = along(view, axis, attacks)
+    return follow("model_attacks", asked, same=asked.key, patience=0.4)
 
 
 def attacked(view: View, result: Certificate) -> Work:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -18,7 +16,7 @@ from certcore.domain.threat import ThreatModel
 from certcore.figures.style import member_name
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
-from certcore.sweep import Counts, Radius, Session, Sweep, curve, radius
+from certcore.sweep import Counts, Radius, Session, Sweep, radius
 from certcore.sweep.attack_curve import Attacks, attacked_cells, attacks_along, attacks_over, best_below
 from certcore.sweep.family import Question
 from certcore.sweep.radii import first_uncertified
@@ -30,15 +28,10 @@ from ..state import state
 from ..state.state import View
 from .answers import Asked
 from .engine import session
-from .jobs import Job
-from .work import Work, ask
+from .work import Work, follow
 
-#: Seconds between two pictures of work that is going on.
-REFRESH = 1.5
-#: On graphs with more nodes than this a line is drawn at a few values before it is drawn at the usual ones.
+#: On graphs with more nodes than this attacks are searched for in the session that has solved the curve.
 MANY_NODES = 5_000
-#: Number of these values.
-FEW_VALUES = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,18 +66,6 @@ def values_to(end: int | None, to_zero: bool, instance: Instance, vary: str) -> 
     if to_zero and end is None and vary in TYPES and unit == 1:
         return None
     return stops(end_of(instance, vary) if end is None else end, unit)
-
-
-def _to_zero(members: list[Member], vary: str, relaxation: Relaxation, job: Job) -> list[int]:
-    """Every integer up to the first at which no line certifies anything."""
-    last = 0
-    for member in members:
-        for instance in member.instances:
-            job.report(None, "looking for the end of the axis")
-            found = first_uncertified(session(instance), member.threat, vary, relaxation=relaxation, cancel=job.cancel)
-            end = end_of(instance, vary) if found is None else found
-            last = max(last, min(int(end), MOST_VALUES))
-    return list(range(last + 1))
 
 
 def main_axis(view: View) -> str:
@@ -152,55 +133,6 @@ def splits_of(view: View) -> list[str]:
     return [name for name in same if name == view.name or bundles.load(name).base.facts.get("samples") == votes]
 
 
-def curves(
-    members: list[Member],
-    vary: str,
-    values: list[int] | None,
-    paper: bool,
-    relaxation: Relaxation,
-    slot: str,
-    fine: bool = True,
-) -> Work:
-    """Lists of curves, one list per member and one curve per split, for our relaxation and for the paper's.
-
-    A few values first (on large graphs six of them before that); then, if `fine`, every integer, line by line.
-    Without values: at every integer up to where nothing is certified any more.
-    """
-    ours = relaxation.relaxed
-    kinds = [ours] + ([Relaxation.PAPER] if paper and ours is not Relaxation.PAPER else [])
-
-    def run(job: Job) -> dict[str, list[list[Any]]]:
-        first = values if values is not None else _to_zero(members, vary, kinds[0], job)
-        stages = [first] + ([refined(first, vary)] if fine and refined(first, vary) != first else [])
-        if max(instance.graph.n_nodes for member in members for instance in member.instances) > MANY_NODES:
-            stages.insert(0, sorted({*first[:: max(1, len(first) // FEW_VALUES)], first[-1]}))
-        done: dict[str, list[list[Any]]] = {kind: [] for kind in kinds}
-        total = sum(len(member.instances) for member in members) * len(kinds) * len(stages)
-        count = 0
-        for stage, numbers in enumerate(stages):
-            for kind in kinds:
-                lines: list[list[Any]] = []
-                for member in members:
-                    line = []
-                    for instance in member.instances:
-                        so_far = {k: [list(x) for x in v] for k, v in done.items()}
-                        job.report(count / total, member.name, so_far if count else None)
-                        report = partial(_report_share, job, count, total, member.name)
-                        line.append(_curve(instance, member.threat, vary, numbers, kind, job, report))
-                        count += 1
-                        if job.cancel.is_set():
-                            return done
-                    lines.append(line)
-                    if not stage:
-                        done[kind] = lines[:]
-                # A finer picture replaces the first one as a whole: lines of one figure share their values.
-                done[kind] = lines
-        return done
-
-    key = ("curves", vary, values and tuple(values), tuple(kinds), fine, *(member.key for member in members))
-    return ask(slot, key, run, "Computing curves", same=(vary, tuple(member.key for member in members)), patience=0.6)
-
-
 def lines(
     members: list[Member], vary: str, values: list[int] | None, relaxation: Relaxation, fine: bool = True
 ) -> Asked:
@@ -246,31 +178,6 @@ def _first_zero(member: Member, vary: str, relaxation: Relaxation, cancel: threa
     return min(last, MOST_VALUES)
 
 
-def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation, slot: str) -> Work:
-    """The best replayed attacks, looked for at a few values and known between; the picture grows meanwhile."""
-    kind = relaxation.relaxed
-
-    def run(job: Job) -> Attacks:
-        found = Attacks(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
-        reported = 0.0
-        # Which attack is found depends on earlier solves: a session of its own finds those that the command finds.
-        one = member.instances[0]
-        known = session(one) if one.graph.n_nodes > MANY_NODES else Session(one)
-        for k, (at, left) in enumerate(
-            attacks_along(known, member.threat, vary, values, relaxation=kind, cancel=job.cancel)
-        ):
-            if job.cancel.is_set():
-                break
-            found = Attacks(at, left)
-            now = time.monotonic()
-            job.report((k + 1) / len(values), "", found if now - reported > REFRESH else None)
-            reported = now if now - reported > REFRESH else reported
-        return found
-
-    key = ("attacks", vary, tuple(values), kind, member.key)
-    return ask(slot, key, run, "Looking for attacks along the curve", same=(vary, kind, member.key), patience=0.1)
-
-
 def attacks_at(member: Member, vary: str, values: list[int], relaxation: Relaxation) -> Asked:
     """The best replayed attacks, looked for at a few values and known between, smallest value first."""
     kind, one = relaxation.relaxed, member.instances[0]
@@ -296,75 +203,19 @@ def known_attacks(found: Attacks | None, line: Counts) -> np.ndarray | None:
     return np.where((line.values >= found.values[0]) & (line.values <= found.values[-1]), best, np.nan)
 
 
-def first_kind(work: Work) -> list[list[Counts]]:
-    """The lines of the chosen relaxation, as far as they are computed."""
-    return next(iter(work.result.values()), []) if work.result else []
-
-
-def _report_share(job: Job, count: int, total: int, name: str, share: float) -> None:
-    """Tell how far the work is while a line is computed."""
-    job.report((count + share) / total, name)
-
-
-def _curve(
-    instance: Instance,
-    threat: ThreatModel,
-    vary: str,
-    values: list[int],
-    relaxation: Relaxation,
-    job: Job,
-    report: Callable[[float], None],
-) -> Counts:
-    """One line; `report` is called with the share of it that is done."""
-    return curve(
-        session(instance), threat, vary, values, relaxation=relaxation, cancel=job.cancel,
-        progress=lambda growing: report(growing.share_done),
-    )  # fmt: skip
-
-
-def map_over(
-    view: View,
-    x: str,
-    y: str,
-    ends: tuple[Any, Any],
-    relaxation: Relaxation,
-    slot: str,
-    finest: bool = True,
-    small: bool = False,
-) -> Work:
-    """A map over two budgets, shown while it grows: proven everywhere from a few solves, then line by line."""
-    fixed = _free(view.threat, x, y)
-    near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
-    xs, ys = map_axes(ends, finest, small)
-
-    def run(job: Job) -> Counts:
-        last: Counts | None = None
-        shown = 0.0
-        sweep = Sweep(session(view.instance), fixed, [(x, xs), (y, ys)], relaxation=relaxation, near=near)
-        for last in sweep.run(job.cancel):
-            job.report(last.share_done, f"{int(last.done.sum()):,} of {last.done.size:,} cells")
-            if time.monotonic() - shown > REFRESH:
-                shown = time.monotonic()
-                job.report(job.share, job.note, last)
-        assert last is not None
-        return last
-
-    question = Question(view.instance, fixed).key
-    key = ("map", x, y, ends, finest, small, relaxation, question)
-    return ask(slot, key, run, "Computing the map", same=(x, y, relaxation, question), patience=0.6)
-
-
-def cells(view: View, x: str, y: str, ends: tuple[Any, Any], relaxation: Relaxation, finest: bool = True) -> Asked:
+def cells(
+    view: View, x: str, y: str, ends: tuple[Any, Any], relaxation: Relaxation, finest: bool = True, small: bool = False
+) -> Asked:
     """A map over two budgets while it grows: proven everywhere from a few solves, then line by line."""
     fixed = _free(view.threat, x, y)
     near = (position(view.threat, x) or 0, position(view.threat, y) or 0)
-    xs, ys = map_axes(ends, finest)
+    xs, ys = map_axes(ends, finest, small)
 
     def steps(cancel: threading.Event) -> Iterator[Counts]:
         sweep = Sweep(session(view.instance), fixed, [(x, xs), (y, ys)], relaxation=relaxation, near=near)
         return sweep.run(cancel)
 
-    key = ("cells", x, y, ends, finest, relaxation, Question(view.instance, fixed).key)
+    key = ("cells", x, y, ends, finest, small, relaxation, Question(view.instance, fixed).key)
     return Asked(key, steps, "Computing the map")
 
 
@@ -383,6 +234,26 @@ def attacks_in(view: View, x: str, y: str, ends: tuple[int, int], relaxation: Re
 
     key = ("attacks in", x, y, ends, kind, Question(view.instance, fixed).key)
     return Asked(key, steps, "Looking for attacks on the map")
+
+
+# The same as background work, for the workbench.
+
+
+def curves(
+    members: list[Member], vary: str, values: list[int], relaxation: Relaxation, slot: str, fine: bool = True
+) -> Work:
+    same = (vary, tuple(member.key for member in members))
+    return follow(slot, lines(members, vary, values, relaxation, fine), same=same, patience=0.6)
+
+
+def attacks(member: Member, vary: str, values: list[int], relaxation: Relaxation, slot: str) -> Work:
+    same = (vary, relaxation.relaxed, member.key)
+    return follow(slot, attacks_at(member, vary, values, relaxation), same=same, patience=0.1)
+
+
+def map_over(view: View, x: str, y: str, ends: tuple[Any, Any], relaxation: Relaxation, slot: str) -> Work:
+    same = (x, y, relaxation, Question(view.instance, _free(view.threat, x, y)).key)
+    return follow(slot, cells(view, x, y, ends, relaxation, small=True), same=same, patience=0.6)
 
 
 def _free(threat: ThreatModel, x: str, y: str) -> ThreatModel:

@@ -16,10 +16,11 @@ from streamlit import runtime
 from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from certcore.common.errors import InputError, SoundnessError
+from certcore.sweep.counts import Counts
 
 from ..messages.text import markdown, seconds
 from .answers import LONGEST_MESSAGE as LONGEST_MESSAGE
-from .answers import held
+from .answers import REFRESH, Asked, held
 from .delivery import keep_in_order
 from .jobs import URGENT, Job, JobState, Pool
 
@@ -140,6 +141,21 @@ def ask(
         return Work(slot, key, before, False, job=job)
     st.session_state.setdefault("_seen", {})[slot] = job.partial
     return Work(slot, key, before if job.partial is None else job.partial, False, job=job)
+
+
+def follow(slot: str, asked: Asked, *, same: Hashable, patience: float) -> Work:
+    """Get what a page asks for in plain loops as background work; what grows is shown now and then."""
+
+    def run(job: Job) -> Any:
+        found, shown = None, time.monotonic()
+        for found in asked.steps(job.cancel):
+            job.report(found.share_done if isinstance(found, Counts) else None)
+            if time.monotonic() - shown > REFRESH:
+                shown = time.monotonic()
+                job.report(job.share, job.note, found)
+        return found
+
+    return ask(slot, asked.key, run, asked.label, same=same, patience=patience)
 
 
 def line(work: Work, done: str = "", preview: str = "") -> None:

@@ -381,7 +381,7 @@ def _charts(view: View, now: Now, made: drawers.Charts, version: str) -> drawers
     other = second_axis(state.covered(view.instance), axis)
     if other is not None:
         ends = (end, min(map_end(view.instance, other), 20 if other == "sigma" else 10**6))
-        task = sweeps.map_over(view, axis, other, ends, view.relaxation.relaxed, "bench_map", small=True)
+        task = sweeps.map_over(view, axis, other, ends, view.relaxation.relaxed, "bench_map")
         now.wait("contour", task)
         made.surface = task.result
         _keep(made, "map", view, made.surface, lambda: bench.map_data(view, version, made.surface, result), task.error)
@@ -411,9 +411,9 @@ def _line(view: View, now: Now, made: drawers.Charts, version: str, result: Cert
     if unit != 1:
         values = sorted({float(round(end * k / 12 / float(unit)) * unit) for k in range(13)})
     fine = unit == 1 and end <= drawers.MOST_FINE and view.instance.graph.n_nodes <= sweeps.MANY_NODES
-    made.task = sweeps.curves([member], axis, values, False, view.relaxation, "mini", fine=fine)
+    made.task = sweeps.curves([member], axis, values, view.relaxation, "mini", fine=fine)
     now.wait("curve", made.task)
-    lines = sweeps.first_kind(made.task)
+    lines = made.task.result or []
     made.lines, made.line_done = lines, bool(lines) and made.task.fresh
     if lines:
         made.search = sweeps.attacks(member, axis, values, view.relaxation, "mini_attacks")
@@ -449,11 +449,11 @@ def _worth(view: View, now: Now, made: drawers.Charts, result: Certificate | Non
         **{made.axis: None if made.axis == "sigma" else 0}, protected=[*view.threat.protected, node]
     )
     line = sweeps.curves(
-        [sweeps.Member("", still, (view.instance,))], made.axis, values, False, view.relaxation, "guarded",
+        [sweeps.Member("", still, (view.instance,))], made.axis, values, view.relaxation, "guarded",
         fine=made.line_done and len(made.lines[0][0].values) > len(values),
     )  # fmt: skip
     now.wait("curve", line)
-    lines = sweeps.first_kind(line)
+    lines = line.result or []
     same = bool(lines and made.lines) and len(lines[0][0].values) == len(made.lines[0][0].values)
     return lines[0][0] if same else None
 

@@ -55,8 +55,8 @@ NO_COUNTS = {
     "a judged result as it was given": """
         cli.accuracy.WithAccuracy columns of result to_json; cli.sweeping watched
         common.executor result_of; common.interrupt run_beside run_or_leave
-        report.Report accuracy; pages.background.work ask; pages.background.answers claims held
-        pages.background.work.Work key slot error; common.executor result_of; pages.background.sweeps first_kind
+        report.Report accuracy; pages.background.work ask follow; pages.background.answers claims held
+        pages.background.work.Work key slot error; common.executor result_of
         common.interrupt run_beside run_or_leave
     """,
     "the solver's own number, which is never certified": """

@@ -19,6 +19,7 @@ from certcore.domain.base_rule import BaseRule
 from certcore.program.relaxation import Relaxation
 from certcore.sweep import ranges
 from pages.background import engine, sweeps
+from pages.background import work as work_module
 from pages.background.work import Work
 from pages.canvas import film, situation
 from pages.state.state import View
@@ -56,10 +57,10 @@ def at_once() -> Iterator[list[Any]]:
 
     with (
         mock.patch.object(engine, "ask", ask),
-        mock.patch.object(sweeps, "ask", ask),
+        mock.patch.object(work_module, "ask", ask),
         mock.patch.object(film, "ask", ask),
         mock.patch.object(situation, "ask", ask),
-        mock.patch.object(sweeps, "REFRESH", 0.0),
+        mock.patch.object(work_module, "REFRESH", 0.0),
         mock.patch.object(ranges, "FEW_MAP_VALUES", 2),
         mock.patch.object(ranges, "MANY_MAP_VALUES", 3),
     ):
@@ -147,18 +148,15 @@ def _curves(ask: Ask) -> Iterator[Count]:
     q, view = ask.question, prepared(ask)
     members = sweeps.family(view, "none", [], q.vary, (ask.instance,))
     with at_once() as parts:
-        work = sweeps.curves(members, q.vary, list(q.values), q.kind != "ballots", view.relaxation, "curve", fine=False)
+        work = sweeps.curves(members, q.vary, list(q.values), view.relaxation, "curve", fine=False)
         along = sweeps.attacks(members[0], q.vary, list(q.values), view.relaxation, "attacks").result
         grown = list(sweeps.lines(members, q.vary, list(q.values), view.relaxation).steps(threading.Event()))
     for found in sweeps.attacks_at(members[0], q.vary, list(q.values), view.relaxation).steps(threading.Event()):
         for value, left in zip(found.values.tolist(), found.left.tolist()):
             yield Count(q.at(value), None, attack=left)
-    shown = [*parts, work.result, *({"tight": lines} for lines in grown)]
-    for number, told in enumerate(shown):
-        lists = told.values() if isinstance(told, dict) else [told] if isinstance(told, list) else []
-        for kind, lines in enumerate(lists):
-            for line in lines:
-                yield from of_curve(line[0], q.at, (number, kind))
+    for number, lines in enumerate([*(part for part in parts if isinstance(part, list)), work.result, *grown]):
+        for line in lines:
+            yield from of_curve(line[0], q.at, number)
     for value, left in zip(along.values.tolist(), along.left.tolist()):
         yield Count(q.at(value), None, attack=left)
 
@@ -177,8 +175,8 @@ def _family(ask: Ask) -> Iterator[Count]:
     for by in ("sigma", "local"):
         members = sweeps.family(view, by, [1, 2], vary, (ask.instance,))
         with at_once():
-            work = sweeps.curves(members, vary, [0, 1, 2], False, view.relaxation, "curve", fine=True)
-        for member, line in zip(members, next(iter(work.result.values()))):
+            work = sweeps.curves(members, vary, [0, 1, 2], view.relaxation, "curve", fine=True)
+        for member, line in zip(members, work.result):
             yield from of_curve(line[0], partial(varied, member.threat, vary), (by, member.name))
 
 
@@ -194,7 +192,7 @@ def _map(ask: Ask) -> Iterator[Count]:
         return free.replace(**{q.x: x, q.y: y})
 
     with at_once() as parts:
-        work = sweeps.map_over(view, q.x, q.y, ends, view.relaxation, "map", finest=False)
+        work = sweeps.map_over(view, q.x, q.y, ends, view.relaxation, "map")
     (*_, attacked) = sweeps.attacks_in(view, q.x, q.y, ends, view.relaxation).steps(threading.Event())
     grown = sweeps.cells(view, q.x, q.y, ends, view.relaxation, finest=False).steps(threading.Event())
     for number, found in enumerate([*parts, work.result, *grown]):

@@ -74,9 +74,7 @@ def results(view: View) -> dict[str, Any]:
     found["beside"] = wait(lambda: situation.certified(view, THREAT.replace(attr_del=2)))
     found["film"] = wait(lambda: film.frames(view, "attr_del", 3, 5))
     member = sweeps.Member("", THREAT, (view.instance,))
-    found["curves"] = wait(
-        lambda: sweeps.curves([member], "attr_del", [0, 2], False, Relaxation.TIGHT, "curves", fine=False)
-    )
+    found["curves"] = wait(lambda: sweeps.curves([member], "attr_del", [0, 2], Relaxation.TIGHT, "curves", fine=False))
     found["map"] = wait(lambda: sweeps.map_over(view, "attr_add", "attr_del", (1, 1), Relaxation.TIGHT, "map"))
     (found["radius"],) = sweeps.largest(view, "attr_del", 50).steps(threading.Event())
     return found

@@ -89,9 +89,6 @@ NO_COUNTS = {
         server.questions.Stage lane run; server.questions.Line hold
         server.desk.Desk ask; server.desk.Lines close; server.routes question health
     """,
-    "opens what `show` makes, which is judged": """
-        result.certificate.Certificate show
-    """,
     "draws a figure of which the table is judged": """
         report page; figures.figure numbers
         figures.contour cell_hover level_labels; figures.curve mean_line

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
 from certcore.common.exact import confidence_text
-from certcore.common.rounding import percent_up, share_down
+from certcore.common.rounding import share_down
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance
@@ -23,101 +23,48 @@ from certcore.result.partition import Partition
 
 #: Labels of the parts of the bar, from left to right.
 PARTS = {
-    "each": "naive",
-    "together": "more collectively",
+    "naive": "naive",
+    "collective": "collective",
     "open": "open",
     "lost": "lose their certificate",
-    "none": "never had one",
+    "none": "had none",
     "wrong": "wrong already",
-    "changed": "changed by another attack found",
 }
-#: Against ballots both counts are of one attack.
-PARTS_OF_BALLOTS = PARTS | {"changed": "of these changed in fact"}
 
-# --- the headline -----------------------------------------------------------------------------------------------------
+# --- the headline: one form for every view, so that nobody takes one statement for another ---------------------------
 
 
-def short_head(
-    threat: ThreatModel,
-    proven: int,
-    targets: int,
-    asked: int | None = None,
-    changed: int | None = None,
-    instance: Instance | None = None,
-) -> Text:
-    """The headline: how many labels stay. `asked`: number of all labels, if the targets are the right ones among them.
-
-    With `changed` (labels that an attack on the model changes; None: not tried) it gives both bounds of the worst case.
-    With the `instance`, an attacker who can change nothing of its graph is recognised.
-    """
-    whole = targets if asked is None else asked
-    if not whole:
-        return text("No label is counted, so nothing is proven")
-    numbers = (count(proven), count(whole), share_down(proven, whole))
-    if attacks_nothing(threat, instance):
-        return clean(*numbers) if asked is None else clean_right(*numbers)
-    if not proven and not changed:
-        return nothing(short_threat(threat))
-    if changed is not None:
-        most = targets - changed
-        shares = () if asked is None else (share_down(proven, whole), percent_up(Fraction(most, whole)))
-        return worst(count(proven), count(most), count(whole), *shares)
-    return stays(*numbers) if asked is None else accuracy(*numbers)
+def short_head(proven: int, targets: int, asked: int | None = None) -> Text:
+    """The headline: how many labels stay. `asked`: number of all labels, if the targets are the right among them."""
+    if asked is None:
+        return stays(count(proven), count(targets), share_down(proven, targets))
+    return right_stays(count(proven), count(asked), share_down(proven, asked))
 
 
 def stays(proven: str, targets: str, share: str) -> Text:
     return text(f"At least **{proven}** of {targets} labels stay · {share}")
 
 
-def accuracy(proven: str, asked: str, share: str) -> Text:
-    """Where only right labels count: a share of all labels asked about."""
-    return text(f"At least **{share}** accuracy: {proven} of {asked} are right and stay")
-
-
-def clean(proven: str, targets: str, share: str) -> Text:
-    return text(f"**{proven}** of {targets} labels have a certificate · {share}")
-
-
-def clean_right(proven: str, asked: str, share: str) -> Text:
-    return text(f"**{share}** accuracy: {proven} of {asked} are right and have a certificate")
-
-
-def worst(proven: str, most: str, whole: str, low: str = "", high: str = "") -> Text:
-    """Where an attack on the model was tried: the most that stay is what it leaves unchanged."""
-    open_ends = "" if proven == most else f" to {most}"
-    if low:
-        shares = low if proven == most else f"{low} to {high}"
-        return text(f"Worst case: **{shares}** accuracy: {proven}{open_ends} of {whole}")
-    return text(f"Worst case: **{proven}{open_ends}** of {whole} labels stay")
-
-
-def nothing(attacker: str) -> Text:
-    return text(f"Nothing is proven at {attacker}")
-
-
-def so_far(proven: str, targets: str) -> Text:
-    """While a solve goes on, and this much is proven already."""
-    return text(f"At least **{proven}** of {targets} labels stay so far")
+def right_stays(proven: str, asked: str, share: str) -> Text:
+    """Where only right labels count: certified accuracy, a share of all labels asked about."""
+    return text(f"At least **{proven}** of {asked} labels are right and stay · {share}")
 
 
 def waiting(targets: str) -> Text:
-    return text(f"**…** of {targets} labels stay")
+    return text(f"At least **…** of {targets} labels stay")
 
 
 # --- the line below it ------------------------------------------------------------------------------------------------
 
 
-def short_sub(instance: Instance, threat: ThreatModel, proven: int, tried: bool = False) -> Text:
-    """The line below the headline: proven against which attacker, at which confidence.
-
-    `tried`: the headline gives two bounds of the worst case, of which only the lower one is proven.
-    """
+def short_sub(instance: Instance, threat: ThreatModel, proven: int, targets: int = 1) -> Text:
+    """The line below the headline: proven against which attacker, at which confidence."""
+    if not targets:
+        return no_label()
     if attacks_nothing(threat, instance):
         return no_attack()
-    attacker, sure = short_threat(threat, directed=instance.graph.directed), short_sure(instance)
-    if not proven:
-        return may_stay()
-    return lower_proven(attacker, sure) if tried else proven_against(attacker, sure)
+    attacker = short_threat(threat, directed=instance.graph.directed)
+    return proven_against(attacker, short_sure(instance)) if proven else nothing(attacker)
 
 
 def short_sure(instance: Instance) -> str:
@@ -134,21 +81,20 @@ def proven_against(attacker: str, sure: str) -> Text:
     return text(f"**Proven**, whatever an attacker does with {attacker} · {sure}")
 
 
-def lower_proven(attacker: str, sure: str) -> Text:
-    """Below both bounds of the worst case."""
-    return text(f"**Lower number proven** ({sure}), whatever an attacker does with {attacker}")
-
-
 def proven_already(attacker: str, sure: str) -> Text:
-    return text(f"**Proven** already for {attacker}, and rising · {sure}")
+    return text(f"**Proven** so far and rising, whatever an attacker does with {attacker} · {sure}")
+
+
+def no_label() -> Text:
+    return text("No label is counted, so nothing is proven.")
 
 
 def no_attack() -> Text:
     return text("Nothing is attacked at these budgets, so nothing is promised against anybody.")
 
 
-def may_stay() -> Text:
-    return text("Labels may still stay.")
+def nothing(attacker: str) -> Text:
+    return text(f"Nothing is proven against {attacker}. Labels may still stay.")
 
 
 def solving() -> Text:
@@ -160,25 +106,54 @@ def solving() -> Text:
 
 def short_open(result: Certificate, parts: Partition) -> Text:
     """The open part of the bar: between the proven count and the best attack found."""
-    lost = parts.lost + parts.changed
-    most = parts.open + lost
+    most = parts.open + parts.lost
     if result.attack is None:
         return text(f"No attack takes more than {count(most)}. None was looked for yet.")
     if not parts.open:
         return settled()
-    return text(f"An attack found takes {count(lost)}. No attack takes more than {count(most)}.")
+    return text(f"An attack found takes {count(parts.lost)}. No attack takes more than {count(most)}.")
 
 
 def settled() -> Text:
     return text("Settled: the attack found takes all the rest.")
 
 
-def not_tried() -> Text:
-    return text("changed: not tried")
-
-
 def searched(more: str, most: str) -> Text:
     return text(f"{more} more than before. At most {most} more can be proven from these certificates.")
+
+
+# --- what a model attack changes, beside the headline -----------------------------------------------------------------
+
+
+def changes(labels: str) -> Text:
+    return text(f"an attack found changes **{labels}**")
+
+
+def changed_with(attacker: str) -> Text:
+    return text(f"model attack with {attacker}")
+
+
+def changed_within(attacker: str) -> Text:
+    return text(f"model attack within {attacker}")
+
+
+def looking() -> Text:
+    return text("looking for a stored model attack")
+
+
+def not_tried() -> Text:
+    return text("no model attack tried")
+
+
+def not_known() -> Text:
+    return text("whether labels change is not known")
+
+
+def how_to_try() -> Text:
+    return text(
+        "Certificates that are lost are no labels that change. This command looks for flips that change labels of the "
+        "model itself; what it finds is stored beside the file, held against every certificate, and shown here."
+    )
 
 
 # --- maps, groups of nodes, and several instances ---------------------------------------------------------------------

@@ -9,11 +9,11 @@ from certcore.result.certificate import Certificate
 
 @dataclass(frozen=True)
 class Partition:
-    """Eight counts that sum to the number of labels in question."""
+    """Six counts that sum to the number of labels in question."""
 
-    each: int
+    naive: int
     """Certified one by one (the naive certificate)."""
-    together: int
+    collective: int
     """Further labels certified collectively; which ones is not known."""
     open: int
     """Neither certified nor broken in the attack found."""
@@ -23,54 +23,35 @@ class Partition:
     """Have no certificate even without an attack."""
     wrong: int
     """Misclassified without an attack, if only correct labels count."""
-    changed: int = 0
-    """Changed by an attack on the model; they have lost their certificate too and are not in `lost`."""
 
     @property
     def proven(self) -> int:
-        return self.each + self.together
+        return self.naive + self.collective
 
     @property
     def asked(self) -> int:
-        return self.proven + self.open + self.lost + self.none + self.wrong + self.changed
+        return self.proven + self.open + self.lost + self.none + self.wrong
 
 
 def partition(
-    targets: int,
-    proven: int,
-    naive: int,
-    before: int,
-    found: int | None,
-    *,
-    asked: int | None = None,
-    changed: int = 0,
+    targets: int, proven: int, naive: int, before: int, found: int | None, *, asked: int | None = None
 ) -> Partition:
     """The partition from counts.
 
     `found` targets are uncertified in the attack found (None: no attack was searched for), `before` of them without any
-    attack. `asked` is the number of labels in question, if the targets are only the correct ones. `changed` labels lose
-    their certificate by an attack on the model, which may differ from that of `found`.
+    attack. `asked` is the number of labels in question, if the targets are only the correct ones.
     """
-    each = min(naive, proven)
-    lost = max(changed, (found or 0) - before)
+    alone = min(naive, proven)
+    lost = max(0, (found or 0) - before)
     open_ = targets - proven - before - lost
     wrong = max(0, (asked or targets) - targets)
-    return Partition(each, proven - each, open_, lost - changed, before, wrong, changed)
+    return Partition(alone, proven - alone, open_, lost, before, wrong)
 
 
-def partition_of(
-    result: Certificate, before: int, asked: int | None = None, found: int = 0, changed: int = 0
-) -> Partition:
+def partition_of(result: Certificate, before: int, asked: int | None = None, found: int = 0) -> Partition:
     """The partition of a certificate; `before` counts its targets that are uncertified without an attack.
 
     `found` is the number of targets that another known attack within the same budgets leaves uncertified.
     """
-    return partition(
-        result.targets,
-        result.certified,
-        result.naive_certified,
-        before,
-        max(result.attack_found or 0, found),
-        asked=asked,
-        changed=changed,
-    )
+    most = max(result.attack_found or 0, found)
+    return partition(result.targets, result.certified, result.naive_certified, before, most, asked=asked)

@@ -35,11 +35,11 @@ class TargetState(StrEnum):
 #: Their names in the legend of the graph, on the screen and in figures; `COUNTED`: of the relaxed adversary.
 STATE_LABELS = {
     TargetState.NOT_A_TARGET: "not counted",
-    TargetState.ALONE: "certified on its own (naive)",
+    TargetState.ALONE: "naive",
     TargetState.UNDECIDED: "kept in this attack",
     TargetState.PARTLY: "counted in part by the relaxed adversary",
     TargetState.LOST: "loses its certificate",
-    TargetState.BEFORE: "never had one",
+    TargetState.BEFORE: "had none",
 }
 COUNTED = STATE_LABELS | {
     TargetState.UNDECIDED: "not counted by the relaxed adversary",

@@ -24,7 +24,6 @@ from certcore.common.errors import InputError
 from certcore.common.numbers import write_nodes
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.messages.headline import not_tried
 from certcore.messages.model import untried
 from certcore.messages.names import class_name, node_name
 from certcore.model_attack.along import Along
@@ -182,7 +181,7 @@ class _Certificate:
         view = self.view
         known = most_attacked(view.instance, view.threat)
         said = message.answer(view, found, known, model)
-        words = {name: said[name] for name in ("head", "sub", "said", "open", "parts", "notes", "changed")}
+        words = {name: said[name] for name in ("head", "sub", "said", "open", "parts", "notes")}
         data = self._counts(found.certified, found.targets, found.naive_certified)
         data |= {"found": found.attack_found, "known": known, "status": str(found.status), **words, **more}
         return Line(self.told.line(kind, **data), partial(check, found), found)
@@ -224,7 +223,7 @@ class _Certificate:
         view = self.view
         ballots = isinstance(view.instance.base, BallotsBase)
         if not ballots and not view.attacks:
-            yield Line(self.told.line("model", tried=False, words=str(not_tried()), how=str(untried())))
+            yield Line(self.told.line("model", tried=False, words=message.untried_data(), how=str(untried())))
             return
         found = self._with_attack(cancel)
         if found is None:
@@ -234,11 +233,11 @@ class _Certificate:
         else:
             model = largest(view.attacks, view.instance, view.threat)
         if model is None:
-            yield Line(self.told.line("model", tried=True, changed=0, picture=None))
+            yield Line(self.told.line("model", tried=True, changed=0, picture=None, words=message.untried_data()))
             return
         picture = self._model_picture(found, model) if self.picture else None
         line = self._line("model", found, model)
-        words = line.data["changed"]
+        words = message.changed_data(view, model)
         more = {"tried": True, "changed": model.count.n_changed, "words": words, "picture": picture}
         yield Line(line.data | more, line.hold, found)
 

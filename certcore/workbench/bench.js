@@ -5,11 +5,10 @@
 // last smaller one. What is known of neither is faded, and says whose it is.
 
 const STATES_OF = {
-  each: [ALONE],
-  together: [UNDECIDED],
+  naive: [ALONE],
+  collective: [UNDECIDED],
   open: [],
   lost: [LOST, PARTLY],
-  changed: [],
   none: [BEFORE],
   wrong: [NOT_A_TARGET],
 };
@@ -57,10 +56,6 @@ class Bench {
     shelf().waiting.add(this.arrived);
     this.observer = new ResizeObserver(() => {
       this.root.style.setProperty("--tools", `${this.tools.offsetHeight}px`);
-      this.root.style.setProperty(
-        "--answer-more",
-        `${Math.max(0, this.answer.root.offsetHeight - 98)}px`,
-      );
       this.stage.resize();
       this.render();
     });
@@ -218,13 +213,16 @@ class Bench {
       off = Object.keys(data.at).filter((name) => values[name] !== data.at[name]);
     if (!off.length)
       return data.parts && !data.partsOf
-        ? { parts: data.parts, proven: data.parts.each + data.parts.together, asked: data.asked }
+        ? {
+            parts: data.parts,
+            proven: data.parts.naive + data.parts.collective,
+            asked: data.asked,
+          }
         : null;
     const found = this.taken(values);
     if (line && !data.stale.curve && off.every((name) => name === line.axis)) {
       const k = values[line.axis] === null ? -1 : atLeast(line.values, values[line.axis]);
-      if (k >= 0)
-        return this.parted(line.certified[k], line.naive[k], found, this.changedAt(values));
+      if (k >= 0) return this.parted(line.certified[k], line.naive[k], found);
     }
     if (
       area &&
@@ -240,7 +238,6 @@ class Bench {
           area.certified[i * area.ys.length + j],
           area.naive[i * area.ys.length + j],
           found,
-          this.changedAt(values),
         );
     }
     return null;
@@ -259,35 +256,42 @@ class Bench {
     const k = atMost(line.values, values[line.axis] ?? Infinity);
     return Math.max(data.before, (k >= 0 && line.left[k]) || 0);
   }
-  // How many labels an attack on the model changes that is within these budgets; null: none was tried.
-  changedAt(values) {
-    const { data, line } = this;
-    if (
-      !line?.changed ||
-      data.stale.curve ||
-      !Object.keys(data.at).every(
-        (name) => name === line.axis || within(data.at[name], values[name]),
-      )
-    )
-      return null;
-    const k = atMost(line.values, values[line.axis] ?? Infinity);
-    return k >= 0 ? line.changed[k] : null;
-  }
-  parted(proven, naive, found, changed) {
-    const { data } = this,
-      each = Math.min(naive, proven),
-      lost = Math.max(changed ?? 0, found - data.before),
-      wrong = data.asked - data.targets;
-    const parts = {
-      each,
-      together: proven - each,
-      open: Math.max(0, data.targets - proven - data.before - lost),
-      lost: lost - (changed ?? 0),
-      none: data.before,
-      wrong,
-      changed: changed ?? 0,
+  // What an attack on the model changes that is within these budgets, in the form of the message.
+  modelAt(values) {
+    const { data, line } = this,
+      { words } = data;
+    if (!this.moved) return data.model;
+    const inside = Object.keys(data.at).every(
+      (name) => name === line?.axis || within(data.at[name], values[name]),
+    );
+    if (data.model.how && !line?.changed) return data.model;
+    if (!line?.changed || data.stale.curve || !inside)
+      return { changed: null, head: filled(words.changes, { n: "…" }), sub: "", told: "" };
+    const k = atMost(line.values, values[line.axis] ?? Infinity),
+      changed = k >= 0 ? line.changed[k] : null;
+    if (changed === null) return words.untried;
+    const spent = line.values[line.changed.indexOf(changed)],
+      attacker = some(spent, data.axisOne, data.axisName);
+    return {
+      changed,
+      head: filled(words.changes, { n: thousands(changed) }),
+      sub: words.changes_within.replace("{attacker}", attacker),
+      told: "",
     };
-    return { parts, proven, asked: data.asked, tried: changed !== null };
+  }
+  parted(proven, naive, found) {
+    const { data } = this,
+      alone = Math.min(naive, proven),
+      lost = Math.max(0, found - data.before);
+    const parts = {
+      naive: alone,
+      collective: proven - alone,
+      open: Math.max(0, data.targets - proven - data.before - lost),
+      lost,
+      none: data.before,
+      wrong: data.asked - data.targets,
+    };
+    return { parts, proven, asked: data.asked };
   }
   proven() {
     return this.seen ? this.seen.proven : null;
@@ -321,40 +325,19 @@ class Bench {
         of: thousands(seen.asked),
         share: shareDown(seen.proven, seen.asked),
         attacker: this.attacker(values),
-        most: thousands(this.data.targets - seen.parts.changed),
-        high: shareUp(this.data.targets - seen.parts.changed, seen.asked),
       };
     const nothing = values.sigma === 0 || !Object.keys(words.kinds).some((name) => values[name]),
-      which = nothing
-        ? "clean"
-        : !seen.proven && !seen.parts.changed
-          ? "nothing"
-          : !seen.tried
-            ? "stays"
-            : of.n === of.most
-              ? "exact"
-              : "worst";
-    return [
-      filled(words[which], of),
-      filled(
-        words[
-          `${which === "exact" ? "stays" : which === "worst" && !seen.proven ? "nothing" : which}_sub`
-        ],
-        of,
-      ),
-    ];
-  }
-  changedText() {
-    return this.moved ? "" : this.data.changed;
+      which = nothing ? "clean" : seen.proven ? "stays" : "nothing";
+    return [filled(words.stays, of), filled(words[`${which}_sub`], of)];
   }
   openText() {
     return this.moved ? "" : this.data.open;
   }
   alikeText(parts) {
-    return parts.together + parts.open
+    return parts.collective + parts.open
       ? this.data.words.alike
-          .replace("{n}", thousands(parts.together))
-          .replace("{of}", thousands(parts.together + parts.open))
+          .replace("{n}", thousands(parts.collective))
+          .replace("{of}", thousands(parts.collective + parts.open))
       : "";
   }
 
@@ -431,19 +414,15 @@ class Bench {
       this.root.querySelector(`.${name} > .progress`).style.transform = `scaleX(${share ?? 0})`;
     this.narrow = this.root.clientWidth < 712;
     this.seen = this.known(values);
+    const model = this.modelAt(values);
     if (this.seen && moved)
-      this.answer.draw(...this.worded(values, this.seen), this.seen.parts, "", this.seen.tried);
-    else if (!moved)
-      this.answer.draw(data.head, data.sub, data.parts, data.partsOf, Boolean(data.changed));
-    else
-      this.answer.draw(
-        data.head,
-        [{ text: `for ${this.attacker(data.at)}`, kind: "own" }],
-        data.parts,
-        `at ${this.attacker(data.at)}`,
-        Boolean(data.changed),
-      );
-    this.answer.root.querySelector(".claim").style.opacity = moved && !this.seen ? 0.42 : 1;
+      this.answer.draw(...this.worded(values, this.seen), this.seen.parts, "", model);
+    else if (!moved) this.answer.draw(data.head, data.sub, data.parts, data.partsOf, model);
+    else {
+      const of = `for ${this.attacker(data.at)}`;
+      this.answer.draw(data.head, [{ text: of, kind: "own" }], data.parts, of, model);
+    }
+    this.answer.root.classList.toggle("other", moved && !this.seen);
     if (this.stage.graph) {
       const { attacks, stale } = this.pictures();
       this.stage.show(
@@ -551,10 +530,8 @@ class Bench {
     this.stage.lightStates(part && STATES_OF[part].length ? STATES_OF[part] : null);
     this.render();
   }
-  // What is open is a number and no particular nodes; what is changed is seen in the attack on the model.
+  // What is open is a number and no particular nodes.
   showOnly(part) {
-    if (part === "changed" && this.data.adversary)
-      this.tell({ adversary: this.data.adversary === "model" ? "attack" : "model" });
     if (!STATES_OF[part].length) return;
     const off = this.data.part === part;
     this.data = {
@@ -656,7 +633,7 @@ class Bench {
       fresh: data.fresh,
       moved: this.moved,
       head: answer.big.textContent,
-      sub: answer.sub.textContent,
+      sub: answer.why.textContent,
       proven: this.proven(),
       asked: data.asked,
       parts: answer.shown ?? null,
@@ -692,9 +669,8 @@ class Bench {
     this.player.end();
     this.side.end();
     this.stage.end();
-    for (const made of [this.answer.parts, this.answer.key, this.stage.stage])
-      made.replaceChildren();
-    this.answer.act.remove();
+    this.answer.end();
+    this.stage.stage.replaceChildren();
     shelf().hearing.delete(this.hear);
     shelf().waiting.delete(this.arrived);
     if (shelf().benchView === this)

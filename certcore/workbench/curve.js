@@ -371,11 +371,11 @@ class CurveChart extends Chart {
     this.stroke(
       this.upTo(line, line.naive, y, zero < 0 ? line.values.length : zero + 1),
       "ink2",
-      this.lit("each") ? 2.6 : 1.6,
+      this.lit("naive") ? 2.6 : 1.6,
       [2, 3],
     );
     if (this.attacked) this.stroke(this.attacked, "lost", this.lit("lost") ? 2.6 : 1.4);
-    this.stroke(this.upTo(line, line.certified, y), "proven", this.lit("together") ? 3.4 : 2.4);
+    this.stroke(this.upTo(line, line.certified, y), "proven", this.lit("collective") ? 3.4 : 2.4);
     if (line.guarded) this.stroke(this.upTo(line, line.guarded, y), "proven", 1.5, [6, 3]);
     for (const [value, dash] of this.bench.ticks())
       this.stroke(
@@ -485,7 +485,7 @@ class CurveChart extends Chart {
     const high = (k) => y(total - line.left[k] - line.wrong),
       words = line.wrong
         ? "lose their certificate, or wrong already"
-        : "lose their certificate, or never had one";
+        : "lose their certificate, or had none";
     [0.91, 0.8, 0.6, 0.4]
       .map(at)
       .some(

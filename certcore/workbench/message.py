@@ -17,6 +17,7 @@ from certcore.figures.style import RAMP, SHARES, axis_label, closeness_scale
 from certcore.instance.instance import Instance
 from certcore.messages import headline
 from certcore.messages.attacker import attacks_nothing, limits_on
+from certcore.messages.model import spent_words
 from certcore.messages.text import count
 from certcore.model_attack.along import Along
 from certcore.model_attack.stored import FoundAttack
@@ -87,11 +88,12 @@ def asked(view: View) -> int:
 
 
 def parts(view: View, result: Certificate, found: int = 0, changed: FoundAttack | None = None) -> Partition:
-    """The parts of the bar; `found`: uncertified targets of the best attack known within these budgets."""
-    if changed is None:
-        return partition_of(result, before(view), asked(view), found)
-    most = max(found, int(changed.allocation.attacked.sum()))
-    return partition_of(result, before(view), asked(view), most, changed.count.n_changed)
+    """The parts of the bar; `found`: uncertified targets of the best attack known within these budgets.
+
+    An attack on the model leaves targets uncertified as well; how many labels it changes is no part of the bar.
+    """
+    most = found if changed is None else max(found, int(changed.allocation.attacked.sum()))
+    return partition_of(result, before(view), asked(view), most)
 
 
 def vocabulary(view: View) -> dict[str, Any]:
@@ -102,21 +104,17 @@ def vocabulary(view: View) -> dict[str, Any]:
     at_all = view.threat.replace(**{entry.name: MAX_BUDGET for entry in named if not entry.lengths}, sigma=None)
     at_all = at_all.with_types([TYPES.index(entry.name) for entry in named])
     return {
-        "stays": pieces(headline.stays(*places) if view.counted is None else headline.accuracy(*places)),
+        "stays": pieces(headline.stays(*places) if view.counted is None else headline.right_stays(*places)),
         "stays_sub": pieces(headline.proven_against("{attacker}", sure)),
-        "clean": pieces(headline.clean(*places) if view.counted is None else headline.clean_right(*places)),
         "clean_sub": pieces(headline.no_attack()),
-        "worst": pieces(_both_sides(view)),
-        "worst_sub": pieces(headline.lower_proven("{attacker}", sure)),
-        "exact": pieces(_both_sides(view, "{n}")),
-        # Against ballots each certificate's own attack changes labels: it is searched for, never not tried.
-        "untried": "" if messages.ballots_of(view.instance) is not None else str(headline.not_tried()),
-        "nothing": pieces(headline.nothing("{attacker}")),
-        "nothing_sub": pieces(headline.may_stay()),
+        "nothing_sub": pieces(headline.nothing("{attacker}")),
+        "changes": pieces(headline.changes("{n}")),
+        "changes_within": str(headline.changed_within("{attacker}")),
+        "untried": untried_data(),
+        "how": [str(headline.how_to_try()), how_to_try(view)],
         "cell": str(headline.cell("{share}", "{budgets}")),
         "alike": str(headline.some_stay("{n}", "{of}")),
-        "alone": "collective",
-        "parts": headline.PARTS if messages.ballots_of(view.instance) is None else headline.PARTS_OF_BALLOTS,
+        "parts": headline.PARTS,
         "states": [STATE_LABELS[one] for one in TargetState],
         "counted": [COUNTED[one] for one in TargetState],
         "kinds": {name: [LABELS[name].removesuffix("s"), LABELS[name]] for name in names_of(view) if name in TYPES},
@@ -126,9 +124,15 @@ def vocabulary(view: View) -> dict[str, Any]:
     }
 
 
-def _both_sides(view: View, most: str = "{most}") -> messages.Text:
-    shares = () if view.counted is None else ("{share}", "{high}")
-    return headline.worst("{n}", most, "{of}", *shares)
+def how_to_try(view: View) -> str:
+    """The command that looks for an attack on the model within these budgets."""
+    spent = [
+        f"--{name.replace('_', '-')} {value}"
+        for name, value in position(view.threat, TYPES).items()
+        if value and name in view.instance.covered_types
+    ]
+    file = f"{getattr(view, 'name', '') or 'FILE'}.npz"
+    return " ".join(["certcore attack", file, *spent, "--nested"])
 
 
 def tones() -> dict[str, Any]:
@@ -232,15 +236,13 @@ def bar(parts: Partition | None) -> dict[str, int] | None:
     return None if parts is None else asdict(parts)
 
 
-def answer(view: View, result: Certificate, found: int = 0, model: FoundAttack | None = None) -> dict[str, Any]:
-    """Headline, details and bar of a certificate at exactly these budgets."""
+def answer(
+    view: View, result: Certificate, found: int = 0, model: FoundAttack | None = None, looking: bool = False
+) -> dict[str, Any]:
+    """Headline, details and bar of a certificate at exactly these budgets; `looking`: for attacks on the model."""
     part, proven = parts(view, result, found, model), result.certified
-    counted, changed = None if view.counted is None else len(view.counted), None if model is None else model.count
-    head = messages.short_head(
-        view.threat, proven, result.targets, counted, None if changed is None else changed.n_changed, view.instance
-    )
-    two = changed is not None and proven < result.targets - changed.n_changed
-    sub = messages.short_sub(view.instance, view.threat, proven, two)
+    head = messages.short_head(proven, result.targets, None if view.counted is None else len(view.counted))
+    sub = messages.short_sub(view.instance, view.threat, proven, result.targets)
     opened = messages.short_open(result, part)
     settled = opened == headline.settled() and proven < result.targets
     if settled and not attacks_nothing(view.threat, view.instance):
@@ -248,26 +250,39 @@ def answer(view: View, result: Certificate, found: int = 0, model: FoundAttack |
     told: dict[str, Any] = {"head": pieces(head), "sub": pieces(sub), "said": f"{head}. {sub}", "open": str(opened)}
     told["parts"] = bar(part)
     notes = [str(one) for one in messages.short_remarks(view.instance, view.threat)]
-    return told | {"fresh": True, "partsOf": "", "act": "", "notes": notes, "changed": _changed(model)}
+    told |= {"fresh": True, "partsOf": "", "act": "", "notes": notes}
+    return told | {"model": changed_data(view, model, looking)}
 
 
-def _changed(model: FoundAttack | None) -> str:
-    """Empty if no attack on the model was tried: then 0 changed labels would be misleading."""
-    return "" if model is None else str(messages.short_changed(model))
+def changed_data(view: View, model: FoundAttack | None, looking: bool = False) -> dict[str, Any]:
+    """What an attack on the model changes, beside the headline: in one place, whether one was tried or not."""
+    if model is not None:
+        n, spent = model.count.n_changed, spent_words(model)
+        told = {"changed": n, "sub": str(headline.changed_with(spent)), "told": str(messages.short_changed(model))}
+        return told | {"head": pieces(headline.changes(count(n)))}
+    # Against ballots each certificate's own attack changes labels: it is searched for, never not tried.
+    if looking or messages.ballots_of(view.instance) is not None:
+        head = pieces(headline.changes("…"))
+        return {"changed": None, "head": head, "sub": str(headline.looking()), "told": ""}
+    return untried_data()
+
+
+def untried_data() -> dict[str, Any]:
+    head = pieces(headline.not_tried())
+    return {"changed": None, "head": head, "sub": str(headline.not_known()), "told": "", "how": True}
 
 
 def no_answer(view: View, result: Certificate | None, proven: int, model: FoundAttack | None = None) -> dict[str, Any]:
     """While a certificate is computed: the count proven so far, and the last bar, labelled with its budgets."""
-    targets = count(asked(view))
-    head, sub = headline.waiting(targets), headline.solving()
+    head, sub = headline.waiting(count(asked(view))), headline.solving()
     if proven:
-        head = headline.so_far(count(proven), targets)
+        head = messages.short_head(proven, len(view.targets), None if view.counted is None else len(view.counted))
         sub = headline.proven_already(messages.short_threat(view.threat), messages.short_sure(view.instance))
     told = {"head": pieces(head), "sub": pieces(sub), "said": f"{head}. {sub}", "open": "", "fresh": False, "act": ""}
     told["partsOf"] = "" if result is None else f"at {messages.short_threat(result.threat)}"
     told["parts"] = None if result is None else bar(parts(view, result))
     told["notes"] = [] if result is None else [str(one) for one in messages.short_remarks(view.instance, view.threat)]
-    return told | {"changed": _changed(model)}
+    return told | {"model": changed_data(view, model, model is None)}
 
 
 def small(

@@ -96,6 +96,8 @@ class Now:
     notes: list[str] = field(default_factory=list)
     why: str = ""
     """Of the relaxed adversary, why it counts more labels than the attack takes."""
+    looking: bool = False
+    """Stored attacks on the model are being read."""
     stopped: str = ""
     """What can be done about work that ended without an answer: `again`, or while it goes on `cancel`."""
 
@@ -220,7 +222,7 @@ def _told(view: View, now: Now, charts: drawers.Charts) -> dict[str, Any]:
     """The answer in the fewest words, and the parts of its bar; attacks along the curve may have found more losses."""
     found, model = charts.known(view), charts.changed(view)
     if now.fresh and now.result is not None:
-        told = bench.answer(view, now.result, found, model)
+        told = bench.answer(view, now.result, found, model, looking=now.looking)
     else:
         told = bench.no_answer(view, now.result, 0 if now.preview is None else now.preview.certified, model)
     # Files that name models to compare with begin so, without anybody having asked.
@@ -278,7 +280,7 @@ def _colours(view: View) -> list[str]:
 
 def _part(only: list[str]) -> str:
     """The part of the bar whose nodes alone are lit."""
-    parts = {"alone": "each", "undecided": "together", "lost": "lost", "before": "none", "not_a_target": "wrong"}
+    parts = {"alone": "naive", "undecided": "collective", "lost": "lost", "before": "none", "not_a_target": "wrong"}
     return parts.get(only[0], "") if len(only) == 1 else ""
 
 
@@ -289,6 +291,7 @@ def _on_the_model(view: View, now: Now, axis: str) -> Along | None:
         return None
     task = engine.model_attacks(view, axis, attacks)
     now.wait("stage", task)
+    now.looking = task.running and not task.fresh
     if task.error:  # it refutes a certificate: then there is no number
         failed = _failed(task.error)
         now.result, now.fresh, now.stopped = failed.result, failed.fresh, failed.stopped

@@ -42,6 +42,16 @@ class Slider {
   wait(value) {
     this.asked = value === this.data.value ? null : { value, since: performance.now() };
   }
+  // A run of the page that a newer one overtakes takes what it was told with it, so it is told again.
+  tell(value, patience = 3000) {
+    clearTimeout(this.telling);
+    if (value === this.data.value) return;
+    this.send("moved", { value, at: Date.now() });
+    this.telling = setTimeout(
+      () => this.asked?.value === value && this.tell(value, 2 * patience),
+      patience,
+    );
+  }
   // A value between two stops stands at the one below it; no number at all is the last stop.
   place(value) {
     const { options } = this.data,
@@ -78,7 +88,7 @@ class Slider {
         this.later = null;
         say({ kind: "move", name: this.data.name, value, done: true, from: this });
         this.wait(value);
-        if (value !== this.data.value) this.send("moved", { value, at: Date.now() });
+        this.tell(value);
       },
       this.held === undefined || this.held ? 0 : 180,
     );
@@ -86,6 +96,7 @@ class Slider {
   end() {
     shelf().hearing.delete(this.hear);
     clearTimeout(this.later);
+    clearTimeout(this.telling);
   }
 }
 

@@ -69,7 +69,7 @@ NO_COUNTS = {
     "which nodes an attack reaches, what it costs or changes; how many it leaves is judged": """
         result.certificate.Certificate node_columns states; result.allocation fractional replay
         result.attack_effects influence margins reach; report sites
-        result.partition.Partition changed open together wrong; workbench.attack data sent_of; workbench.page chunks
+        result.partition.Partition collective open wrong; workbench.attack data sent_of; workbench.page chunks
         workbench.page.Frame sent; model_attack.ballots changed_by_ballots; model_attack.counting count_changed
         model_attack.methods by_certificate; model_attack.run run_attack; model_attack.search.Search targets
         report.Report changed; figures.curve with_changed

@@ -37,8 +37,8 @@ def sent(asked: Asked) -> Iterator[tuple[Line, Mapping[str, Any]]]:
 def of_parts(parts: dict[str, int] | None, threat: cc.ThreatModel) -> Iterator[Count]:
     """The bar."""
     if parts is not None:
-        yield Count(threat, parts["each"] + parts["together"], attack=parts["lost"] + parts["none"])
-        yield Count(threat, parts["each"])
+        yield Count(threat, parts["naive"] + parts["collective"], attack=parts["lost"] + parts["none"])
+        yield Count(threat, parts["naive"])
 
 
 def of_counts(told: Mapping[str, Any], threat: cc.ThreatModel) -> Iterator[Count]:

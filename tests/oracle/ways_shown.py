@@ -356,8 +356,8 @@ def _workbench(ask: Ask) -> Iterator[Count]:
     """Everything that the workbench of a notebook, or of a page that works offline, would draw."""
     content = workbench_content(ask.instance, ask.threat)
     parts, line, cells = content["bench"]["parts"], content["shelves"]["curve"], content["shelves"].get("map")
-    yield Count(ask.threat, parts["each"] + parts["together"], attack=parts["lost"] + parts["none"])
-    yield Count(ask.threat, parts["each"])
+    yield Count(ask.threat, parts["naive"] + parts["collective"], attack=parts["lost"] + parts["none"])
+    yield Count(ask.threat, parts["naive"])
     for value, certified, naive, left in zip(line["values"], line["certified"], line["naive"], line["left"]):
         at = ask.threat.replace(**{line["axis"]: value})
         yield Count(at, certified, attack=left, sweep="line")
@@ -396,7 +396,7 @@ def _bounds(ask: Ask) -> Iterator[Count]:
     before = ask.question.truth.left(cc.ThreatModel(targets=ask.threat.targets))
     bar = partition_of(certificate, before)
     yield Count(ask.threat, bar.proven, attack=bar.lost + bar.none)
-    yield Count(ask.threat, bar.each)
+    yield Count(ask.threat, bar.naive)
     for most in re.findall(r"more than ([\d,]+)", str(messages.short_open(certificate, bar))):
         yield Count(ask.threat, certificate.targets - before - number(most))
 

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 
 import certcore as cc
 from certcore import figures, messages
+from certcore.common.rounding import share_down
 from certcore.model_attack.along import attacks_along
 from certcore.model_attack.stored import attacks_on, largest
 from pages.files import bundles
@@ -33,11 +34,14 @@ def shipped(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     return tmp_path
 
 
-def head(now: dict) -> str:
-    return "".join(piece["text"] for piece in now["head"])
+def text_of(told: dict) -> str:
+    return "".join(piece["text"] for piece in told["head"])
 
 
-def test_the_bar_and_the_headline_tell_both_sides(open_page: Callable[..., AppTest], shipped: Path) -> None:
+head = text_of
+
+
+def test_what_an_attack_changes_stands_beside_the_bar(open_page: Callable[..., AppTest], shipped: Path) -> None:
     path = shipped / f"{NAME}.npz"
     instance = cc.load_instance(path)
     found = largest(attacks_on(path, instance), instance, cc.ThreatModel(attr_del=10))
@@ -48,13 +52,12 @@ def test_the_bar_and_the_headline_tell_both_sides(open_page: Callable[..., AppTe
     assert not at.exception
     now, line, picture = sent(at), sent(at, "shelf", "curve"), sent(at, "shelf", "attack")
     parts = now["parts"]
-    assert parts["changed"] == changed
     assert sum(parts.values()) == now["asked"]
-    assert (
-        head(now)
-        == f"Worst case: {parts['each'] + parts['together']:,} to {now['asked'] - changed:,} of 1,870 labels stay"
-    )
-    assert f"changes {changed} labels" in now["changed"]
+    proven = parts["naive"] + parts["collective"]
+    assert head(now) == f"At least {proven:,} of 1,870 labels stay · {share_down(proven, 1870)}"
+    assert now["model"]["changed"] == changed
+    assert text_of(now["model"]) == f"an attack found changes {changed}"
+    assert f"changes {changed} labels" in now["model"]["told"]
     assert line["changed"][0] is None, "at a budget of 0 nothing was tried"
     assert line["changed"][line["values"].index(10)] == changed
     marked = np.frombuffer(base64.b64decode(picture["pictures"][0]["changed"]), dtype=np.uint32)
@@ -86,10 +89,11 @@ def test_exports_and_the_panel_tell_it_too(shipped: Path) -> None:
 def test_where_nothing_was_tried_nothing_is_counted(open_page: Callable[..., AppTest], shipped: Path) -> None:
     at = open_page("overview", instance=NAME, attr_add="1", attr_del="0")
     now = sent(at)
-    assert now["changed"] == ""
-    assert now["parts"]["changed"] == 0
+    assert now["model"]["changed"] is None
+    assert text_of(now["model"]) == "no model attack tried"
+    assert now["model"]["how"]
+    assert now["words"]["how"][1] == f"certcore attack {NAME}.npz --attr-add 1 --nested"
     assert head(now).startswith("At least")
-    assert now["words"]["untried"] == "changed: not tried"
     shutil.rmtree(shipped / "attacks")
     at = open_page("overview", instance=NAME, attr_del="10", adversary="model")
     assert not at.exception

@@ -1,7 +1,7 @@
 """What pyproject.toml cannot say: which folder travels under which name.
 
 The dashboard in `pages/` becomes `certcore._dashboard`, so that a wheel installs no top-level `app` or `pages`. The
-small checker is two modules beside the package, so that its command imports nothing of the engine.
+small checker is modules of its own beside the package, so that its command imports nothing of the engine.
 """
 
 from pathlib import Path

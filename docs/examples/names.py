@@ -1,4 +1,4 @@
-"""One short example for each public name, shown in docs/api.md and run by the tests.
+"""One short example for each public name, shown on the page Python of the documentation and run by the tests.
 
     python docs/examples/names.py
 

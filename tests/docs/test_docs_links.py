@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs.documents import DOCUMENTS, PAGES, ROOT, anchors, environment, links
+from tests.browser.screenshots import SHOTS, file_name
+from tests.docs.documents import DOCUMENTS, PAGES, ROOT, anchors, environment, links, prose
 
 NAMES = [path.relative_to(ROOT).as_posix() for path in DOCUMENTS]
 
@@ -69,7 +70,7 @@ def test_lists_and_tables_are_drawn_as_such(site: Path) -> None:
 
 
 def test_the_readme_fits_on_two_screens() -> None:
-    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 120
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 100
 
 
 @pytest.mark.parametrize("name", [*NAMES, "Dockerfile", "compose.yaml", "CITATION.cff"])
@@ -77,6 +78,49 @@ def test_no_machine_is_named(name: str) -> None:
     text = (ROOT / name).read_text(encoding="utf-8")
     for pattern in (r"/(?:home|Users|tmp|work)/", r"/root\b", r"\bTODO\b", r"\bFIXME\b", r"pypi\.org/simple"):
         assert not re.search(pattern, text), f"{name} contains {pattern}"
+
+
+FILES = [path for path in ROOT.rglob("*.*") if not {".venv", ".git", "runs", "site"} & set(path.parts[:-1])]
+#: Texts of other times may name what is gone.
+PAST = ("CHANGELOG.md", "docs/explanation/decisions.md")
+
+
+def named_files(text: str) -> list[str]:
+    """Files and folders of the repository that a document names in code, also without their folder."""
+    words = re.findall(r"[\w./*-]+", " ".join(re.findall(r"`([^`\n]+)`", prose(text))))
+    top = tuple(f"{path.name}/" for path in ROOT.iterdir() if path.is_dir() and path.name not in ("runs", "site"))
+    ours = [word for word in words if word.startswith(top) or re.fullmatch(r"[\w/]+\.(?:py|js|css|toml)", word)]
+    return [word for word in ours if not re.search(r"[A-Z]{4}|\*", word)]  # NAME and * stand for any name
+
+
+def is_there(word: str) -> bool:
+    return (ROOT / word).exists() or any(path.as_posix().endswith(f"/{word}") for path in FILES)
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in PAST])
+def test_files_that_a_document_names_exist(name: str) -> None:
+    gone = [word for word in named_files((ROOT / name).read_text(encoding="utf-8")) if not is_there(word)]
+    assert not gone, f"{name} names {', '.join(gone)}"
+
+
+def test_a_file_that_is_gone_is_seen() -> None:
+    named = named_files(
+        "In `certcore/cli/base.py`, `lost.py` and `solve/highs.py`; see `certcore/cli/NAME.py`, `x.npz`."
+    )
+    assert named == ["certcore/cli/base.py", "lost.py", "solve/highs.py"]
+    assert [is_there(word) for word in named] == [False, False, True]
+
+
+def test_every_picture_is_of_something_that_is_there() -> None:
+    """Screenshots are taken of pages that exist, drawings are made by a script, and a document shows each of them."""
+    taken = {file_name(name) for name in SHOTS}
+    drawn = " ".join(
+        path.read_text(encoding="utf-8") for path in FILES if path.suffix == ".py" and path.parent.name != "tests"
+    )
+    shown = {Path(link).name for path in DOCUMENTS for link in links(path.read_text(encoding="utf-8"))}
+    for path in (ROOT / "docs" / "images").iterdir():
+        assert path.name in taken or (path.suffix == ".svg" and path.name.split("-")[0] in drawn), path.name
+        assert path.name in shown, f"no document shows {path.name}"
 
 
 def test_pictures_are_readable() -> None:

@@ -135,7 +135,7 @@ def _around(instance: Instance, result: Certificate, node: int) -> None:
     st.iframe(page, height=410, alt=f"Neighbourhood of {plain(node_name(instance, node))}: {len(near.nodes)} nodes")
     spent = marks.spent[:, near.nodes]
     told = "how far it is moved" if marks.step else "flips spent there"
-    legend = [f"ring with a number: {told}"] if spent[list(node_types())].any() else []
+    legend = [f"disc with a number: {told}"] if spent[list(node_types())].any() else []
     legend += [":orange[■] loses its certificate"] if (marks.states[near.nodes] == TargetState.LOST).any() else []
     legend += ["dashed: deleted edge"] if len(marks.deleted) else []
     legend += ["thick: added edge"] if len(marks.added) else []
@@ -143,7 +143,7 @@ def _around(instance: Instance, result: Certificate, node: int) -> None:
     st.caption(
         f"{count(len(near.nodes) + near.cut)} nodes {where}"
         + (f", {count(near.cut)} far ones not drawn" if near.cut else "")
-        + f". Marks as on the workbench{': ' if legend else ''}{' · '.join(legend)}; this node has an orange "
+        + f". Marks as on the workbench{': ' if legend else ''}{' · '.join(legend)}; this node has a dark "
         "edge. Click a node to open it."
     )
     others = near.nodes[(spent.sum(axis=0) > 0) & (near.nodes != node)]

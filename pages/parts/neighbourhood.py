@@ -9,7 +9,7 @@ import numpy as np
 
 from certcore.domain.perturbations import ADJ_ADD, ADJ_DEL, TYPES, node_types
 from certcore.domain.scale import shown
-from certcore.figures.style import LOST_COLOUR, ORANGE, STATES, TYPE_COLOURS, closeness
+from certcore.figures.style import STATES, TOKENS, on_background
 from certcore.instance.fields import Fields, fields_of
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name, node_name
@@ -25,24 +25,27 @@ _POLICY = (
     "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src data: blob:\">"
 )
-#: Hit nodes look as on the attack map: a ring, the flips in it, the name beside it.
-_RINGS = """
+#: Sites look as on the workbench: a disc with what is spent there, the name beside it. A cross had no certificate.
+_MARKS = """
 nodes.forEach(function (node) {
-  if (!node.flips) return;
+  if (!node.mark) return;
   nodes.update({ id: node.id, shape: "custom", ctxRenderer: function (at) {
-    var c = at.ctx, r = node.radius;
+    var c = at.ctx, r = node.radius, x = at.x, y = at.y;
+    function disc(far, colour) { c.beginPath(); c.arc(x, y, far, 0, 6.2832); c.fillStyle = colour; c.fill(); }
     return { nodeDimensions: { width: 2 * r, height: 2 * r }, drawNode: function () {
       c.save();
-      c.beginPath(); c.arc(at.x, at.y, r, 0, 6.2832); c.fillStyle = node.paper; c.fill();
-      c.lineWidth = Math.max(2.5, r / 4); c.strokeStyle = node.ring; c.stroke();
-      if (node.around) {
-        c.beginPath(); c.arc(at.x, at.y, r + 5, 0, 6.2832); c.lineWidth = 3; c.strokeStyle = node.around; c.stroke();
+      if (node.chosen) { disc(r + 6, node.ink); disc(r + 4, node.paper); }
+      if (node.mark === "x") {
+        c.lineWidth = r / 2; c.strokeStyle = node.tone; c.beginPath();
+        c.moveTo(x - r, y - r); c.lineTo(x + r, y + r); c.moveTo(x + r, y - r); c.lineTo(x - r, y + r); c.stroke();
+      } else {
+        disc(r + 1.5, node.paper); disc(r, node.ink);
+        c.fillStyle = node.paper; c.textAlign = "center"; c.textBaseline = "middle";
+        c.font = "bold " + (node.mark.length > 2 ? 0.9 : 1.1) * r + "px sans-serif"; c.fillText(node.mark, x, y + 1);
+        c.textAlign = "left"; c.font = "bold " + Math.max(14, 0.8 * r) + "px sans-serif";
+        c.lineWidth = 4; c.strokeStyle = node.paper; c.fillStyle = node.ink;
+        c.strokeText(node.name, x + r + 7, y); c.fillText(node.name, x + r + 7, y);
       }
-      c.fillStyle = node.ink; c.textAlign = "center"; c.textBaseline = "middle";
-      c.font = "bold " + 1.1 * r + "px sans-serif"; c.fillText(node.flips, at.x, at.y + 1);
-      c.textAlign = "left"; c.font = "bold " + Math.max(14, 0.8 * r) + "px sans-serif";
-      c.lineWidth = 4; c.strokeStyle = node.paper;
-      c.strokeText(node.name, at.x + r + 7, at.y); c.fillText(node.name, at.x + r + 7, at.y);
       c.restore();
     } };
   } });
@@ -139,11 +142,11 @@ def html(instance: Instance, near: Neighbourhood, marks: Marks, *, dark: bool, h
     # Assigned as a whole: adding edges one by one takes quadratic time.
     picture.nodes = [_node(instance, near, int(n), int(h), marks, dark) for n, h in zip(near.nodes, near.hops)]
     gone = {tuple(edge) for edge in marks.deleted.tolist()}
-    quiet, larger = "#3C444E" if dark else "#D5DAE0", _larger(near)
+    quiet, ink, larger = _tone("line", dark), _tone("ink", dark), _larger(near)
 
     def edge(i: int, j: int, kind: int | None) -> dict[str, object]:
         """A deleted edge is a thick dashed line, an added one a thick solid one."""
-        colour = quiet if kind is None else TYPE_COLOURS[kind]
+        colour = quiet if kind is None else ink
         dashes = [9 * larger, 6 * larger] if kind == ADJ_DEL else False
         return {"from": i, "to": j, "color": colour, "dashes": dashes, "width": larger * (0.7 if kind is None else 4)}
 
@@ -158,7 +161,7 @@ def html(instance: Instance, near: Neighbourhood, marks: Marks, *, dark: bool, h
         ' "nodes": {"scaling": {"label": {"drawThreshold": 2}}}}'
     )
     text = picture.generate_html(notebook=False)
-    return _alone(text, _paper(dark))
+    return _alone(text, _tone("paper", dark))
 
 
 def _larger(near: Neighbourhood) -> float:
@@ -166,52 +169,53 @@ def _larger(near: Neighbourhood) -> float:
     return max(1.0, float((len(near.nodes) / 20) ** 0.65))
 
 
-def _paper(dark: bool) -> str:
-    return "#12161C" if dark else "#FFFFFF"
+def _tone(name: str, dark: bool) -> str:
+    return TOKENS[name].dark if dark else TOKENS[name].light
+
+
+def _signed(spent: np.ndarray, lengths: bool) -> str:
+    """What is spent at a site, as on the workbench: −3 deletions, +2 additions, or how far it is moved."""
+    if lengths:
+        return f"{float(spent.sum()):.2g}".removeprefix("0")
+    less = int(sum(spent[k] for k, name in enumerate(TYPES) if name.endswith("_del")))
+    more = int(spent.sum()) - less
+    return " ".join(text for text in (f"+{more:,}" if more else "", f"−{less:,}" if less else "") if text)
+
+
+#: Shapes of states as on the workbench; whoever had no certificate is a cross.
+_SHAPES = {TargetState.LOST: "square", TargetState.ALONE: "diamond"}
 
 
 def _node(instance: Instance, near: Neighbourhood, node: int, hop: int, marks: Marks, dark: bool) -> dict[str, object]:
     spent, state, margin = marks.spent[:, node], marks.states[node], int(marks.margin[node])
-    # Edges that go or come are drawn as edges; the number in a ring is of attribute flips alone.
-    at_node = spent[list(node_types())]
-    here, name, ink = float(at_node.sum()), node_name(instance, node), "#E8ECF1" if dark else "#1B2430"
+    # Edges that go or come are drawn as edges; the number in a disc is of attribute flips alone.
+    here = np.where(np.isin(np.arange(len(TYPES)), list(node_types())), spent, 0)
+    name, ink, larger = node_name(instance, node), _tone("ink", dark), _larger(near)
     lines = [name, f"{hop} hop{'' if hop == 1 else 's'} away" if hop else "the chosen node", str(state)]
     if instance.prediction is not None:
         lines.append(f"predicted: {class_name(instance, int(instance.prediction[node]))}")
     lines += [flips(value, k) for k, value in zip(TYPES, spent.tolist()) if value > NOTHING]
     if margin > 0:
         lines.append(f"{further(margin, marks.step)} can leave it uncertified")
-    chosen, lost = node == near.node, state == TargetState.LOST
-    if lost:
-        colour = LOST_COLOUR
-    elif state in (TargetState.UNDECIDED, TargetState.ALONE):
-        step = closeness(int(margin))
-        colour = step.dark if dark else step.colour
-    else:
-        colour = STATES[state].colour
-    larger = _larger(near)
-    matters = larger if chosen or here > NOTHING else 1.0
+    chosen, colour = node == near.node, on_background(STATES[state].colour, dark)
+    size = (11 if chosen else 8) * (larger if chosen else max(1.0, larger / 1.4))
     drawn: dict[str, object] = {
         "id": node,
         "label": name if chosen or len(near.nodes) <= 40 else " ",
         "title": "\n".join(lines),
-        "shape": "square" if lost else "dot",
-        "size": (11 if chosen else 8) * (larger if chosen else max(1.0, larger / (1.2 if lost else 1.6))),
-        "font": {"size": 18 * matters, "color": ink},
-        "borderWidth": 5 if chosen else 1,
-        "color": {"background": colour, "border": ORANGE if chosen else _paper(dark)},
+        "shape": _SHAPES.get(state, "dot"),
+        "size": size,
+        "font": {"size": 18 * (larger if chosen else 1.0), "color": ink},
+        "borderWidth": 4 if chosen else 1,
+        "color": {"background": colour, "border": ink if chosen else _tone("paper", dark)},
     }
-    if here > NOTHING:
-        drawn |= {
-            "label": " ",
-            "name": name,
-            "flips": f"{here:.2g}" if marks.step else f"{here:,.0f}",
-            "radius": matters * (10 + 4 * (9 if marks.step else min(here, 12)) ** 0.5),
-            "ring": TYPE_COLOURS[node_types()[int(at_node.argmax())]],
-            "around": ORANGE if chosen else "",
-            "ink": ink,
-            "paper": _paper(dark),
-        }
+    own = {"name": name, "ink": ink, "paper": _tone("paper", dark), "chosen": chosen}
+    if here.sum() > NOTHING:
+        amount = 9 if marks.step else min(float(here.sum()), 12)
+        radius = larger * (10 + 4 * amount**0.5)
+        drawn |= own | {"label": " ", "mark": _signed(here, bool(marks.step)), "radius": radius}
+    elif state == TargetState.BEFORE:
+        drawn |= own | {"mark": "x", "tone": colour, "radius": size / 1.5}
     return drawn
 
 
@@ -225,5 +229,5 @@ def _alone(text: str, background: str) -> str:
     style += f"#mynetwork{{border:0!important;background:{background}!important}}</style></head>"
     text = text.replace("</head>", style, 1)
     return re.sub(
-        r"(network = new vis\.Network\(container, data, options\);)", lambda m: m[1] + _RINGS + _CLICK, text, count=1
+        r"(network = new vis\.Network\(container, data, options\);)", lambda m: m[1] + _MARKS + _CLICK, text, count=1
     )

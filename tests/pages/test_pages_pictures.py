@@ -17,10 +17,11 @@ from certcore.common.errors import InputError
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import TYPES
 from certcore.figures.geometry import cell_edges
-from certcore.figures.style import closeness_scale
+from certcore.figures.style import STATES, TOKENS, closeness_scale, on_background
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_effects import Reach, reach
+from certcore.result.states import TargetState
 from certcore.workbench import attack as drawing
 from certcore.workbench import axis, parts
 from pages.canvas import attack, situation, view
@@ -174,6 +175,30 @@ def test_neighbourhood_page_is_alone_in_the_world() -> None:
     assert not re.search(r"<(script|link|img|iframe)\b[^>]*(src|href)\s*=\s*[\"']?https?:", page)
     assert "Content-Security-Policy" in page
     assert "\u202e" not in page
+
+
+def test_marks_of_a_neighbourhood_are_those_of_the_workbench() -> None:
+    """Discs in ink with signed numbers, squares and colours by state, edges of the attack in ink."""
+    instance = grid_instance(("attr_del", "adj_del"))
+    result = certify(instance, ThreatModel(attr_del=4, adj_del=2))
+    marks = neighbourhood.marks_of(instance, result)
+    near = neighbourhood.around(instance, 3, marks.spent.sum(axis=0), 8)
+    for dark in (False, True):
+        ink = TOKENS["ink"].dark if dark else TOKENS["ink"].light
+        for node in near.nodes.tolist():
+            drawn = neighbourhood._node(instance, near, node, 1, marks, dark)
+            spent = int(marks.spent[TYPES.index("attr_del"), node])
+            state = marks.states[node]
+            if spent:
+                assert (drawn["mark"], drawn["ink"]) == (f"−{spent}", ink)
+            else:
+                assert drawn.get("mark") == ("x" if state == TargetState.BEFORE else None)
+                assert (drawn["shape"] == "square") == (state == TargetState.LOST)
+                assert drawn["color"]["background"] == on_background(STATES[state].colour, dark)
+        page = neighbourhood.html(instance, near, marks, dark=dark, height=300)
+        assert page.count(f'"color": "{ink}", "dashes": [') == len(marks.deleted)
+    assert (marks.spent[TYPES.index("attr_del")] > 0).any()
+    assert len(marks.deleted)
 
 
 @pytest.mark.parametrize("hops", [None, 1, 2, 3])

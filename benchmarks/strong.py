@@ -31,7 +31,7 @@ from certcore.program.relaxation import Relaxation
 from certcore.result.attack import find_attack
 from certcore.result.search import Annealer
 from certcore.solve.engine import Method
-from certcore.solve.highs import HighsModel
+from certcore.solve.master import WholeProgram
 from certcore.solve.strong import StrongSearch
 
 WHAT = """Targets left uncertified at most: the tight bound, the strong one and that of HiGHS's integer program (the
@@ -118,7 +118,7 @@ def integer(problem: Problem, marks: list[float]) -> dict[str, int | None]:
     """The bound of HiGHS's integer program at each mark, on the solver's word, from one run."""
     clock = CpuClock(marks[-1])
     structure = build_structure(problem, Relaxation.EXACT)
-    model = HighsModel(Program(structure, problem.threat.budgets, problem.threat.sigma), integer=True)
+    model = WholeProgram(Program(structure, problem.threat.budgets, problem.threat.sigma), integer=True)
     seen: list[tuple[float, float]] = []
     hook = model._h.cbMipInterrupt  # called between nodes and rounds of cuts
     hook.subscribe(lambda event: seen.append((clock.spent, -event.data_out.mip_dual_bound)))

@@ -26,6 +26,7 @@ from certcore.program.hull import Hull
 from certcore.program.incidence import Incidence
 from certcore.program.program import Program
 from certcore.program.structure import Structure
+from certcore.solve.scaling import power_of_two
 from certcore.solve.tuning import FIRST_ORDER
 
 
@@ -60,7 +61,7 @@ class Shape:
     has_attackers: bool
     """Whether attackers are the last kind of flow."""
     unit: np.ndarray
-    """Scale of each kind: real amounts of thousands of units would need other step lengths."""
+    """A power of two for each kind: real amounts of thousands of units would need other step lengths."""
 
     @classmethod
     def of(cls, structure: Structure) -> Shape | None:
@@ -83,15 +84,9 @@ class Shape:
             block = np.concatenate([block, np.full(count, len(s.types))])
             amount = np.concatenate([amount, np.ones((len(s.points), 1))], axis=1)
         weight = s.groups.weight.astype(np.float64)
-        unit = np.array([_unit(amount[:, i]) if not TABLE[k].whole else 1.0 for i, k in enumerate(s.types)])
+        unit = np.array([power_of_two(amount[:, i]) if not TABLE[k].whole else 1.0 for i, k in enumerate(s.types)])
         unit = np.append(unit, 1.0) if attackers else unit
         return cls(incidence, block, amount / unit, s.points.group, s.points.first, weight, attackers, unit)
-
-
-def _unit(needs: np.ndarray) -> float:
-    """A power of two below the median need, so that scaled needs resemble numbers of flips."""
-    positive = needs[needs > 0]
-    return float(2.0 ** np.floor(np.log2(max(np.median(positive) / 4, 1.0)))) if len(positive) else 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -27,7 +27,7 @@ from certcore.program.structure import Structure
 from certcore.solve.distance import distances
 from certcore.solve.engine import Method
 from certcore.solve.first_order import FirstOrder, Found, Limits, Shape, knapsack
-from certcore.solve.restricted_master import Proposal, RestrictedMaster, reached, tangent_values
+from certcore.solve.master import Master, Proposal, reached, tangent_values
 from certcore.solve.status import Status
 from certcore.solve.tuning import LARGE, SIGMA
 from certcore.verify.bound import scaled
@@ -82,7 +82,7 @@ class Large:
         self._far = LARGE.far if self._simple else LARGE.far_many if many else LARGE.far_types
         several = len(structure.types) > 1 and not structure.has_sigma
         self._handover = LARGE.handover_types if several else LARGE.handover
-        self._models: list[RestrictedMaster] = []
+        self._models: list[Master] = []
         """Restricted masters, most recently used last."""
 
     def forget(self) -> None:
@@ -132,7 +132,7 @@ class Large:
             self._models = [*self._models, model][-self.most_models :]
         return outcome
 
-    def _nearest(self, program: Program) -> RestrictedMaster | None:
+    def _nearest(self, program: Program) -> Master | None:
         """Remove and return the restricted master nearest to the budget point; None if all are too far away."""
         if not self._models:
             return None
@@ -144,7 +144,7 @@ class Large:
 
     def _begin(
         self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None
-    ) -> RestrictedMaster | None:
+    ) -> Master | None:
         """A restricted master of what the first-order method leaves undecided; None if the time is over."""
         s = self.structure
         x, y = np.zeros(s.columns.count), np.zeros(s.matrix.shape[0])
@@ -159,7 +159,7 @@ class Large:
             y = crude_duals(program)
         if over(deadline, cancel):
             return None
-        model = RestrictedMaster(program, y)
+        model = Master(program, y)
         worth = s.incidence.reach(y[s.field_rows])
         best = np.zeros(len(TYPES))
         np.maximum.at(best, s.flips.kind, worth)
@@ -187,7 +187,7 @@ class Large:
             self._publish(outcome.duals)
         return better
 
-    def _take(self, model: RestrictedMaster, proposal: Proposal, outcome: Outcome) -> bool:
+    def _take(self, model: Master, proposal: Proposal, outcome: Outcome) -> bool:
         """Prove a proposal's bound, keep the best, and add missing columns and groups; False if none were missing."""
         program, s = model.program, self.structure
         assert proposal.x is not None

@@ -16,7 +16,7 @@ from certcore.program.structure import Structure
 from certcore.solve.attackers import LINK_CUT, REACH_CUT, AttackerPricing, Duals, PricingResult
 from certcore.solve.first_order import Found, Limits
 from certcore.solve.large import Large, Outcome, crude_duals
-from certcore.solve.restricted_master import Proposal, RestrictedMaster
+from certcore.solve.master import Master, Proposal
 from certcore.solve.tuning import LARGE, SIGMA
 
 
@@ -36,7 +36,7 @@ class LargeWithSigma(Large):
 
     def _begin(
         self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None
-    ) -> RestrictedMaster | None:
+    ) -> Master | None:
         s = self.structure
         flow, attackers = np.zeros(len(s.flips)), np.zeros(len(s.attackers.nodes))
         self._best = None
@@ -54,7 +54,7 @@ class LargeWithSigma(Large):
         if over(deadline, cancel):
             return None
         self._touch = priced.duals.touch.copy()
-        model = RestrictedMaster(program, priced.duals.rows)
+        model = Master(program, priced.duals.rows)
         self._cuts = Cuts.none()
         self._add_columns_and_groups(
             model,
@@ -86,7 +86,7 @@ class LargeWithSigma(Large):
             self._best = priced
         return priced
 
-    def _take(self, model: RestrictedMaster, proposal: Proposal, outcome: Outcome) -> bool:
+    def _take(self, model: Master, proposal: Proposal, outcome: Outcome) -> bool:
         program, s = model.program, self.structure
         assert proposal.x is not None
         assert proposal.y is not None
@@ -122,7 +122,7 @@ class LargeWithSigma(Large):
 
     def _add_columns_and_groups(
         self,
-        model: RestrictedMaster,
+        model: Master,
         priced: PricingResult,
         who: np.ndarray,
         share: float,
@@ -154,9 +154,7 @@ class LargeWithSigma(Large):
         self._add_groups(model, groups[~model.group_in[groups]])
         return True
 
-    def _only_reaching(
-        self, model: RestrictedMaster, priced: PricingResult, who: np.ndarray, wanted: np.ndarray
-    ) -> np.ndarray:
+    def _only_reaching(self, model: Master, priced: PricingResult, who: np.ndarray, wanted: np.ndarray) -> np.ndarray:
         """One flip each of missing attackers that are needed in reach cuts only, the most valuable ones first."""
         s, attacker, chosen = self.structure, self._pricing.attacker, np.zeros(len(wanted), dtype=bool)
         if self._reaches is None:
@@ -171,12 +169,12 @@ class LargeWithSigma(Large):
         chosen[first[best][first[best] >= 0]] = True
         return chosen
 
-    def _add_groups(self, model: RestrictedMaster, groups: np.ndarray) -> None:
+    def _add_groups(self, model: Master, groups: np.ndarray) -> None:
         model.add_columns_and_groups(groups=groups)
         if self._reaches is not None:
             self._add_cuts(model, REACH_CUT, groups)
 
-    def _add_cuts(self, model: RestrictedMaster, family: int, tags: np.ndarray) -> None:
+    def _add_cuts(self, model: Master, family: int, tags: np.ndarray) -> None:
         if len(tags):
             new = Cuts(np.full(len(tags), family, dtype=np.int8), tags)
             model.add_rows(*new.rows(self.structure))

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from certcore.program.cuts import Cuts
 from certcore.program.program import Program
 from certcore.solve.attackers import LINK_CUT, payer_prices
-from certcore.solve.restricted_master import RestrictedMaster
+from certcore.solve.master import Master
 from certcore.solve.tuning import STRONG
 
 
@@ -36,7 +36,7 @@ class Completed:
 class Pricing:
     """Pricing for the restricted master of one search at one budget point."""
 
-    def __init__(self, program: Program, model: RestrictedMaster) -> None:
+    def __init__(self, program: Program, model: Master) -> None:
         s = program.structure
         self.program, self.structure, self.model = program, s, model
         self.upper = program.upper[s.columns.flips].astype(np.float64)

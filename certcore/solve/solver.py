@@ -29,10 +29,11 @@ from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
 from certcore.solve.distance import coordinates, distances
 from certcore.solve.engine import Method
-from certcore.solve.highs import HighsModel, Solution
 from certcore.solve.large import Large
 from certcore.solve.large_ballots import LargeBallots
 from certcore.solve.large_sigma import LargeWithSigma
+from certcore.solve.master import Proposal, WholeProgram
+from certcore.solve.scaling import Scaling
 from certcore.solve.status import Status
 from certcore.solve.tuning import SOLVER
 from certcore.verify.bound import scaled
@@ -43,7 +44,7 @@ BYTES_PER_ENTRY = 80
 #: Bytes of a stored result without its vectors.
 BYTES_PER_ANSWER = 1_000
 
-ModelFactory = Callable[..., HighsModel]
+ModelFactory = Callable[..., WholeProgram]
 """Builds a solver model of a program; `integer=True` makes it an integer program."""
 
 
@@ -69,7 +70,7 @@ class BoundResult:
 class _Attempt:
     """The result of one solve: its proven bound, the value of its solution, and whether the two agree."""
 
-    solution: Solution
+    solution: Proposal
     value: float
     """The value of the solution; −∞ if it is not feasible."""
     bound: Fraction | None
@@ -94,14 +95,15 @@ class Solver:
         relaxation: Relaxation,
         extent: tuple[int, ...] | None = None,
         *,
-        factory: ModelFactory = HighsModel,
+        factory: ModelFactory = WholeProgram,
     ) -> None:
         self.problem = problem
         self.structure: Structure = build_structure(problem, relaxation, extent)
+        self._scaling = Scaling(self.structure)
         self._factory = factory
         self._lock = threading.RLock()
         self._large = large_solver(self.structure) if is_large(self.structure, once=extent is None) else None
-        self._model: HighsModel | None = None
+        self._model: WholeProgram | None = None
         self._cuts = Cuts.none()
         self._cut_rows: Rows | None = None
         self._at: BudgetPoint | None = None
@@ -311,7 +313,7 @@ class Solver:
         left = deadline - time.perf_counter()
         solution = self._model.solve(time_limit=left, cancel=cancel, method=method)
         objective = self._objective(program, solution.x)
-        y = solution.duals
+        y = solution.y
         duals = bound = None
         if y is not None and len(y) == self.structure.matrix.shape[0] + len(self._cuts):
             duals = IntegerDuals.of(self.structure, scaled(y), self._cuts, self._cut_rows)
@@ -341,7 +343,7 @@ class Solver:
             self._fresh(program)
             self._at = None
         else:
-            self._model.update(program)
+            self._model.move(program)
         assert self._model is not None
         far = SOLVER.far_with_sigma if self.structure.has_sigma else SOLVER.far
         if nearest < 0 or budget_distance[nearest] > far:
@@ -356,7 +358,7 @@ class Solver:
     def _fresh(self, program: Program) -> None:
         self._model = self._factory(program)
         if self._cut_rows is not None:
-            self._model.add_rows(self._cut_rows)
+            self._model.add_rows(*self._cut_rows)
 
     def _set_basis(self, n_cuts: int, basis: Any) -> None:
         """Set the model's basis; slacks of cuts added since are basic."""
@@ -377,7 +379,7 @@ class Solver:
     def _add_cuts(self, new: Cuts) -> None:
         assert self._model is not None
         rows = new.rows(self.structure)
-        self._model.add_rows(rows)
+        self._model.add_rows(*rows)
         self._cuts = self._cuts.plus(new)
         if self._cut_rows is not None:
             before = self._cut_rows
@@ -389,9 +391,11 @@ class Solver:
         """The objective of x if it is feasible up to the tolerance, else −∞."""
         if x is None or len(x) != len(program.upper) or not np.isfinite(x).all():
             return -math.inf
-        wrong = max(float(-x.min(initial=0.0)), float((x - program.upper).max(initial=0.0)))
+        unit = self._scaling.of_columns(np.arange(len(x)))
+        wrong = max(float(-(x / unit).min(initial=0.0)), float(((x - program.upper) / unit).max(initial=0.0)))
         for matrix, rhs in [(program.matrix, program.rhs), *([self._cut_rows] if self._cut_rows is not None else [])]:
-            excess = (matrix @ x - rhs) / np.maximum(np.abs(rhs), 1)
+            unit = self._scaling.of_rows(np.arange(len(rhs))) if matrix is program.matrix else np.ones(len(rhs))
+            excess = (matrix @ x - rhs) / np.maximum(np.abs(rhs), unit)
             wrong = max(wrong, float(excess.max(initial=0.0)))
         return dot(program.objective, x) if wrong <= SOLVER.tolerance else -math.inf
 

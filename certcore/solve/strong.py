@@ -24,9 +24,9 @@ from certcore.program.levels import Levels, LevelSet, Tag
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
+from certcore.solve.master import Master, Proposal
 from certcore.solve.paid import PaidRows
 from certcore.solve.pricing import Completed, Pricing
-from certcore.solve.restricted_master import Proposal, RestrictedMaster
 from certcore.solve.separate import Found, RelaxedView, Separator
 from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
@@ -259,7 +259,7 @@ class _Core:
                 self._seed(new)
         self._seed_covers(seeds.covers)
 
-    def _begin(self, answer: BoundResult) -> RestrictedMaster:
+    def _begin(self, answer: BoundResult) -> Master:
         s, program = self.structure, self.program
         y = np.zeros(s.matrix.shape[0])
         if answer.duals is not None:
@@ -268,7 +268,7 @@ class _Core:
                 self.cuts = answer.duals.cuts
         else:
             y[s.rows["choose"]] = s.groups.weight
-        model = RestrictedMaster(program, y, drop_dominated=len(s.types) == 1)
+        model = Master(program, y, drop_dominated=len(s.types) == 1)
         assert answer.x is not None
         flips = answer.x[s.columns.flips]
         chosen = [np.flatnonzero(flips > 1e-9)]
@@ -401,7 +401,7 @@ class _Core:
         rows = self.levels.rows(tags)
         self._append(self.model, rows, list(tags))
 
-    def _append(self, model: RestrictedMaster, rows: Rows, tags: list[Any]) -> None:
+    def _append(self, model: Master, rows: Rows, tags: list[Any]) -> None:
         model.add_rows(rows.matrix, rows.rhs)
         width = self.levels.count
         before = sp.csr_array((self.rows.data, self.rows.indices, self.rows.indptr), (self.rows.shape[0], width))
@@ -411,7 +411,7 @@ class _Core:
         self.idle = np.concatenate([self.idle, np.zeros(len(tags), dtype=np.int64)])
         self.tags += tags
 
-    def _add_cuts(self, model: RestrictedMaster, cuts: Cuts) -> None:
+    def _add_cuts(self, model: Master, cuts: Cuts) -> None:
         self._append(model, cuts.rows(self.structure), [None] * len(cuts))
         self.cuts = self.cuts.plus(cuts)
 

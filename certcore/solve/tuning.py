@@ -32,7 +32,7 @@ class SolverTuning:
     #: Feasibility tolerance relative to the right-hand side, somewhat above that of the solvers [895b152].
     tolerance: float = 1e-5
     #: With more entries than this and several types, a cold start uses interior point (but see `dense_row`). With the
-    #: options of `highs.py`, simplex takes 0.19 instead of 0.33 s at 60,000 entries, 1.2 instead of 1.5 s at 262,000
+    #: options of `master.py`, simplex takes 0.19 instead of 0.33 s at 60,000 entries, 1.2 instead of 1.5 s at 262,000
     #: (Citeseer), and 0.9 to 1.9 instead of 1.8 s at 448,000 (Cora joint).
     ipm_entries: int = 500_000
     #: With more entries per row than this, `ipm_entries` is ignored and simplex is used: long rows (fields of edges)

@@ -22,7 +22,7 @@ from certcore.result.allocation import Allocation
 from certcore.result.assemble import from_answer, from_totals, integer_claim, with_bound
 from certcore.result.certificate import Certificate
 from certcore.result.tripwire import check_count, remember
-from certcore.solve.highs import HighsModel
+from certcore.solve.master import WholeProgram
 from certcore.solve.solver import ModelFactory, Solver, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
@@ -71,7 +71,7 @@ class Session:
         self,
         instance: Instance,
         *,
-        factory: ModelFactory = HighsModel,
+        factory: ModelFactory = WholeProgram,
         max_bytes: int = MAX_BYTES,
         once: bool = False,
     ) -> None:
@@ -375,7 +375,7 @@ def certify(
     proof: bool = True,
     cancel: threading.Event | None = None,
     progress: Callable[[Progress], None] | None = None,
-    factory: ModelFactory = HighsModel,
+    factory: ModelFactory = WholeProgram,
     **budgets: Unpack[Budgets],
 ) -> Certificate:
     """Certify how many targets keep their labels under one shared perturbed graph, with a session used once.

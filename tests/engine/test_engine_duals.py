@@ -15,7 +15,7 @@ from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts, violated
 from certcore.program.problem import Problem
 from certcore.program.program import Program
-from certcore.solve.highs import HighsModel
+from certcore.solve.master import WholeProgram
 from certcore.verify.bound import exact_bound, scaled
 from certcore.verify.duals import IntegerDuals, plain_bound, plain_duals
 from tests.oracle.truth import most_broken
@@ -34,14 +34,14 @@ def test_fast_formula_is_the_exact_bound(seed: int, relaxation: str) -> None:
     extent = tuple(MAX_BUDGET if b else 0 for b in threat.budgets)
     structure = build_structure(problem, relaxation, extent)
     program = Program(structure, threat.budgets, threat.sigma)
-    model = HighsModel(program)
+    model = WholeProgram(program)
     solution = model.solve(time_limit=10)
     cuts = Cuts.none()
     if solution.x is not None and structure.attackers.touch is not None:
         cuts = violated(structure, solution.x, cuts)
-        model.add_rows(cuts.rows(structure))
+        model.add_rows(*cuts.rows(structure))
         solution = model.solve(time_limit=10)
-    y = solution.duals
+    y = solution.y
     if y is None or seed % 4 == 0:
         y = rng.random(structure.matrix.shape[0] + len(cuts)) * rng.choice([0.1, 1.0, 5.0])
     elif seed % 4 == 1:

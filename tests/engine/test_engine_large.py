@@ -26,7 +26,7 @@ from certcore.result.allocation import inadmissible, replay
 from certcore.solve import solver as solver_module
 from certcore.solve.first_order import FirstOrder
 from certcore.solve.large import Large
-from certcore.solve.restricted_master import RestrictedMaster
+from certcore.solve.master import Master
 from certcore.solve.solver import is_large
 from certcore.solve.status import Status
 from certcore.solve.tuning import LARGE
@@ -124,7 +124,7 @@ def test_a_model_that_is_not_finished_is_not_called_optimal(monkeypatch: pytest.
 
     def takes_nothing(self: Large, *args: Any) -> bool:
         with monkeypatch.context() as patch:
-            patch.setattr(RestrictedMaster, "add_columns_and_groups", lambda *_: None)
+            patch.setattr(Master, "add_columns_and_groups", lambda *_: None)
             take(self, *args)
         return False
 
@@ -169,8 +169,8 @@ def at_a_random_moment_of(
 STAGES: dict[str, tuple[Any, str, float]] = {
     "building": (solver_module, "build_structure", 0.5),
     "first order": (FirstOrder, "run", 0.1),
-    "simplex": (RestrictedMaster, "solve", 0.1),
-    "pricing": (RestrictedMaster, "reduced_costs", 0.002),
+    "simplex": (Master, "solve", 0.1),
+    "pricing": (Master, "reduced_costs", 0.002),
     "exact evaluation": (IntegerDuals, "of", 0.01),
 }
 

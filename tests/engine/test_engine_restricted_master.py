@@ -15,7 +15,7 @@ from certcore.domain.threat import MAX_BUDGET
 from certcore.program.problem import Problem
 from certcore.program.program import BudgetPoint
 from certcore.program.relaxation import Relaxation
-from certcore.solve.restricted_master import RestrictedMaster
+from certcore.solve.master import Master
 from certcore.solve.solver import Solver, large_solver
 from certcore.solve.status import Status
 from certcore.verify.duals import IntegerDuals, plain_bound
@@ -99,7 +99,7 @@ def test_further_columns_and_rows() -> None:
     rows = sp.csr_array(np.stack([spent, counting_bound]))
     flips, results = np.arange(len(s.flips)), []
     for everything in (True, False):
-        model = RestrictedMaster(program, np.full(s.matrix.shape[0], 0.01))
+        model = Master(program, np.full(s.matrix.shape[0], 0.01))
         if everything:
             model.add_columns_and_groups(np.arange(len(s.flips)), np.arange(len(s.groups)))
         else:

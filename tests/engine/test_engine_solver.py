@@ -15,7 +15,7 @@ from certcore import Graph, GridBase, Instance, Session, Status, ThreatModel, ce
 from certcore.base.ballots import UNIT, BallotsBase
 from certcore.program.program import Program
 from certcore.solve.engine import Method
-from certcore.solve.highs import HighsModel, Solution
+from certcore.solve.master import Proposal, WholeProgram
 from tests.oracle.truth import most_broken
 from tests.support import random_graph, random_grid
 
@@ -27,16 +27,16 @@ def example(seed: int = 2, n: int = 40) -> tuple[Instance, ThreatModel]:
     return instance, ThreatModel(attr_add=3, attr_del=5)
 
 
-class FailsOnce(HighsModel):
+class FailsOnce(WholeProgram):
     """No answer at first, a good one the second time."""
 
     calls: list[Method]
 
-    def solve(self, **options: Any) -> Solution:
+    def solve(self, **options: Any) -> Proposal:
         honest = super().solve(**options)
         self.calls.append(options["method"])
         if len(self.calls) == 1:
-            return replace(honest, status=Status.FAILED, x=None, duals=None)
+            return replace(honest, status=Status.FAILED, x=None, y=None)
         return honest
 
 
@@ -54,8 +54,8 @@ def test_a_cancel_between_two_rounds_keeps_what_was_proven() -> None:
     instance, threat = example()
     cancel = threading.Event()
 
-    class Cancels(HighsModel):
-        def solve(self, **options: Any) -> Solution:
+    class Cancels(WholeProgram):
+        def solve(self, **options: Any) -> Proposal:
             solution = super().solve(**options)
             cancel.set()
             return solution
@@ -95,16 +95,16 @@ def test_without_time_a_session_knows_what_it_proved_for_more_attackers() -> Non
     assert stopped.naive_certified < free.certified <= stopped.certified
 
 
-class BlindToSigma(HighsModel):
+class BlindToSigma(WholeProgram):
     """Knows nothing of programs with attackers."""
 
     def __init__(self, program: Program, **options: Any) -> None:
         super().__init__(program, **options)
         self.blind = program.structure.has_sigma
 
-    def solve(self, **options: Any) -> Solution:
+    def solve(self, **options: Any) -> Proposal:
         honest = super().solve(**options)
-        return replace(honest, status=Status.FAILED, x=None, duals=None) if self.blind else honest
+        return replace(honest, status=Status.FAILED, x=None, y=None) if self.blind else honest
 
 
 @pytest.mark.parametrize("relaxation", ["tight", "paper"])
@@ -150,8 +150,8 @@ def test_so_do_attackers_against_ballots(given: dict[str, Any]) -> None:
 def test_an_integer_solver_that_overstates_is_caught_by_the_attack(claim: float) -> None:
     """The dual bound of the integer program is the solver's claim; a replayed attack disproves a wrong one."""
 
-    class Boaster(HighsModel):
-        def solve(self, **options: Any) -> Solution:
+    class Boaster(WholeProgram):
+        def solve(self, **options: Any) -> Proposal:
             return replace(super().solve(**options), limit=claim)
 
     rng = np.random.default_rng(0)

@@ -18,7 +18,7 @@ from certcore.result import attack as attack_module
 from certcore.result.allocation import inadmissible
 from certcore.result.search import Annealer, Greedy
 from certcore.solve import solver as solver_module
-from certcore.solve.highs import HighsModel, Solution
+from certcore.solve.master import Proposal, WholeProgram
 from certcore.solve.tuning import SOLVER
 from certcore.sweep import Counts, Session, curve, surface
 from certcore.sweep.session import Sessions
@@ -27,7 +27,7 @@ from tests.support import random_instance, random_threat
 from tests.sweep.cases import middling, smoothed_like
 
 
-class WarmLiar(HighsModel):
+class WarmLiar(WholeProgram):
     """Honest from scratch, wrong whenever it starts from where it was; always says it is optimal."""
 
     mode = "noise"
@@ -37,26 +37,26 @@ class WarmLiar(HighsModel):
         super().__init__(*args, **options)
         self.used = False
 
-    def solve(self, **options: Any) -> Solution:
+    def solve(self, **options: Any) -> Proposal:
         honest = super().solve(**options)
         warm, self.used = self.used, True
-        if not warm or honest.duals is None or honest.x is None:
+        if not warm or honest.y is None or honest.x is None:
             return honest
         type(self).lies += 1
         rng = np.random.default_rng(type(self).lies)
-        y, x, objective = honest.duals, honest.x, honest.objective
+        y, x = honest.y, honest.x
         match self.mode:
             case "noise":
                 y = y * rng.uniform(0.5, 1.5, len(y))
-            case "stale":  # the sound but weak answer of another budget, with an objective that fits to it
-                y, x, objective = y * 1.3, x * 0.5, objective * 1.3
+            case "stale":  # the sound but weak answer of another budget
+                y, x = y * 1.3, x * 0.5
             case "nothing":
                 y = np.zeros_like(y)
             case "infeasible":
                 y, x = y * 1.2, x * 1.2
             case "none":
-                return Solution(honest.status, x, None, objective, float("nan"), 0.0, 0)
-        return Solution(honest.status, x, y, objective, float("nan"), 0.0, 0, honest.basis)
+                return Proposal(honest.status, x, None, 0.0, 0)
+        return Proposal(honest.status, x, y, 0.0, 0, honest.basis)
 
 
 @pytest.mark.parametrize("mode", ["noise", "stale", "nothing", "infeasible", "none"])

@@ -23,9 +23,11 @@ from certcore.result import assemble
 from certcore.result.certificate import Certificate
 from certcore.server import questions
 from certcore.solve.solver import Solver
+from certcore.sweep import axis as axis_module
 from certcore.sweep import session, sweep
 from certcore.sweep.checkpoint import Checkpoint
 from certcore.sweep.family import ThreatFamily
+from certcore.workbench import message
 from pages.background import engine
 from tests.oracle.instances import question
 from tests.oracle.walk import AboveTheTruth, Tally, go
@@ -178,6 +180,30 @@ def _other_budget(patch: Patch) -> None:
 def _free_sigma(patch: Patch) -> None:
     right = questions._free
     patch.setattr(questions, "_free", lambda view, *axes: right(view, *axes).replace(sigma=0))
+
+
+@mistake("a map whose axes are exchanged", "server map", "joint")
+def _exchanged(patch: Patch) -> None:
+    right = message.map_data
+
+    def turned(*words: Any) -> dict[str, Any]:
+        found = right(*words)
+        shape = len(found["xs"]), len(found["ys"])
+        return found | {"certified": np.reshape(found["certified"], shape).ravel(order="F").tolist()}
+
+    patch.setattr(message, "map_data", turned)
+
+
+@mistake("frames one budget too late", "server frames", "grid")
+def _late(patch: Patch) -> None:
+    right = axis_module.Axis.at
+    patch.setattr(axis_module.Axis, "at", lambda self, threat, value: right(self, threat, max(0, value - 1)))
+
+
+@mistake("a proof of another attacker", "server proof", "grid")
+def _other_proof(patch: Patch) -> None:
+    right = session.Session.proof
+    patch.setattr(session.Session, "proof", lambda self, threat, **k: right(self, threat.replace(sigma=0), **k))
 
 
 @mistake("a suggestion counted before it is made", "server suggestion", "grid")

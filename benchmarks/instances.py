@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from certcore import GridBase, Instance, load_instance
-from certcore.data import get_dataset
 from certcore.data.dataset import load_dataset_file
 from certcore.data.synthetic import citation_like
 from certcore.domain.graph import Graph
+from experiments.datasets.registry import get_dataset
 from experiments.source import join_votes
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -24,7 +24,6 @@ import torch_geometric.nn as geometric
 from torch.nn import functional
 from torch_geometric.nn import GCNConv
 
-from certcore.data import get_dataset
 from certcore.domain.graph import Graph
 from certcore.domain.noise import PAPER_THETA, Noise
 from certcore.models.base import Edges
@@ -33,6 +32,7 @@ from certcore.models.gcn import GCN
 from certcore.votes.choose import make_module_voter
 from certcore.votes.fused import FusedVoter
 from certcore.votes.purposes import ESTIMATION
+from experiments.datasets.registry import get_dataset
 from experiments.networks.batched import TorchVoter
 from experiments.networks.pagerank import truncated_pagerank
 from experiments.networks.sma import ITERATIONS, SMA

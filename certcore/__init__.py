@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from certcore.cli.dashboard import dashboard
     from certcore.common.errors import InputError
     from certcore.data.dataset import Dataset
-    from certcore.data.registry import get_dataset
     from certcore.domain.graph import Graph
     from certcore.domain.perturbations import TYPES
     from certcore.domain.threat import ThreatModel
@@ -45,7 +44,7 @@ _HOME = {
     name: home
     for home, names in {
         "base.grid": "GridBase", "base.smoothing": "SmoothingBase", "cli.dashboard": "dashboard",
-        "common.errors": "InputError", "data.dataset": "Dataset", "data.registry": "get_dataset",
+        "common.errors": "InputError", "data.dataset": "Dataset",
         "domain.graph": "Graph", "domain.perturbations": "TYPES", "domain.threat": "ThreatModel",
         "instance.instance": "Instance load_instance save_instance", "model_attack.stored": "ModelAttack",
         "attack": "attack", "ballots": "ballots", "check_field": "FieldCheck check_field",
@@ -59,12 +58,19 @@ _HOME = {
 __all__ = [
     "TYPES", "Certificate", "Counts", "Dataset", "FieldCheck", "Graph", "GridBase", "InputError", "Instance",
     "ModelAttack", "Session", "SmoothingBase", "Status", "Sweep", "ThreatModel", "Verdict", "__version__", "attack",
-    "ballots", "certify", "check_field", "curve", "dashboard", "get_dataset", "load_instance", "radius", "read_proof",
+    "ballots", "certify", "check_field", "curve", "dashboard", "load_instance", "radius", "read_proof",
     "save_instance", "smooth", "surface", "verify_proof",
 ]  # fmt: skip
 
 
 def __getattr__(name: str) -> Any:
+    if name == "get_dataset":
+        from certcore.common.errors import InputError
+
+        raise InputError(
+            "certcore.get_dataset is gone; give certcore.smooth your graph as it is, or use `python -m experiments "
+            "data get NAME` in the repository"
+        )
     if name not in _HOME:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from certcore.attack import network_victim
 from certcore.common.errors import InputError
 from certcore.common.packages import require_training_packages
-from certcore.data.registry import get_dataset
 from certcore.instance.instance import Instance
 from experiments.bundle import BundleRecipe, trained_again
+from experiments.datasets.registry import get_dataset
 
 if TYPE_CHECKING:
     from certcore.model_attack.victim import Victim

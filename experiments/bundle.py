@@ -24,7 +24,6 @@ from certcore.common.npz import read_npz, write_npz
 from certcore.common.packages import require_training_packages
 from certcore.common.rounding import percent_down
 from certcore.data.dataset import Dataset
-from certcore.data.registry import get_dataset
 from certcore.data.split import PER_CLASS
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.bundle_types import DIVISION_IS_GONE, BundleTypes
@@ -38,6 +37,7 @@ from certcore.instance.fields import hop_fields
 from certcore.instance.instance import Instance, save_instance
 from certcore.votes.moved import Moved, NoiseAt, network_under
 from certcore.votes.run import Voter, Votes, collect_votes
+from experiments.datasets.registry import get_dataset
 from experiments.networks.registry import BALLOT_MODELS
 from experiments.training.result import check_numbers
 
@@ -464,8 +464,8 @@ def _shipped_graph(graph: Graph, noise: Noise, moved: Moved | None) -> Graph:
 
 def _convex_instance(recipe: BundleRecipe, dataset: Dataset, trained: Trained, most: int | None) -> Instance:
     """An instance whose base certificate is the convex relaxation of a robustly trained GCN."""
-    from certcore.base.convex import convex_certificate
-    from certcore.base.network import GcnNetwork, normalised_adjacency
+    from experiments.convex.certificate import convex_certificate
+    from experiments.convex.network import GcnNetwork, normalised_adjacency
     from experiments.training.robust import LOCAL
 
     model, graph = trained.model, dataset.graph

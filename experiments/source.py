@@ -17,10 +17,10 @@ from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
 from certcore.common.reading import read_json, whole_numbers
 from certcore.data.dataset import Dataset, load_dataset_file
-from certcore.data.registry import get_dataset
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.graph import Graph
 from certcore.instance.instance import Instance, load_instance
+from experiments.datasets.registry import get_dataset
 
 ROOT = Path(__file__).resolve().parents[1]
 BUNDLES = ROOT / "precomputed"

@@ -17,11 +17,11 @@ import scipy.sparse as sp
 from certcore.common.files import cache_folder
 from certcore.data.dataset import Dataset
 from certcore.data.split import PER_CLASS
-from certcore.data.texts import nearest_neighbours
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
 from certcore.domain.split import TEST
 from certcore.instance.instance import Instance
+from experiments.datasets.texts import nearest_neighbours
 from experiments.unit import Variant
 
 #: Samples that choose the label, as in the paper.

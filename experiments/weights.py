@@ -50,8 +50,8 @@ def trained_bytes(instance: Instance) -> bytes:
 def _perceptron_bytes(instance: Instance, base: BallotsBase) -> bytes:
     from safetensors.torch import save
 
-    from certcore.data.registry import get_dataset
     from experiments.bundle import BundleRecipe
+    from experiments.datasets.registry import get_dataset
     from experiments.training.ballots import train_decoupled
 
     recipe = BundleRecipe.from_command(str(instance.meta["command"]))

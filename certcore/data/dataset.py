@@ -57,7 +57,7 @@ class Dataset:
 
     @property
     def counts(self) -> dict[str, Any]:
-        """The output of `certcore data get NAME --json`, without the path."""
+        """Name, size and kind, as `python -m experiments data get NAME --json` prints them."""
         return {
             "name": self.name,
             "nodes": self.graph.n_nodes,

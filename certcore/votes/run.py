@@ -86,7 +86,7 @@ def collect_votes(
 
     With a `checkpoint` file, progress is saved every few seconds. After an interruption the same call continues from
     it, also with other workers or other chunks. Without a checkpoint, the run starts from the votes in `finished` (a
-    file of `certcore vote`), if they are from this voter.
+    file of `python -m experiments vote`), if they are from this voter.
 
     The confidence bound requires a number of samples that was fixed before any vote was seen. So a run keeps its
     initial numbers. With `fresh`, other numbers are allowed, and all estimation samples are drawn again. With `first`,
@@ -403,7 +403,7 @@ def _numbers(arrays: dict[str, np.ndarray], key: str, default: list[int]) -> lis
 
 
 def _finished_run(path: str | os.PathLike[str], digest: str) -> dict[str, np.ndarray] | None:
-    """A file of `certcore vote` as a checkpoint, if its votes are from this voter."""
+    """A file of `python -m experiments vote` as a checkpoint, if its votes are from this voter."""
     if not Path(path).exists():
         return None
     try:

@@ -120,9 +120,6 @@ shown = cc.dashboard(instance, browser=False)
 print(shown.running)  # True
 shown.stop()
 
-# %% get_dataset
-print(cc.get_dataset("citeseer").graph.n_nodes)  # 2110
-
 # %% load_instance
 cc.save_instance("ring.npz", instance)
 print(cc.load_instance("ring.npz").graph.n_nodes)  # 12

@@ -10,7 +10,7 @@ from certcore.domain.noise import Noise
 from certcore.votes.function import FunctionVoter
 from certcore.votes.run import collect_votes
 
-dataset = citation_like(300, 80, 4, ones=20, seed=1)  # or get_dataset("citeseer"), from_pyg(data, "mine"), …
+dataset = citation_like(300, 80, 4, ones=20, seed=1)  # or from_pyg(data, "mine"), from_networkx(graph, "mine"), …
 noise = Noise(("0.01", "0.6", "0", "0"))  # flip probabilities: attr_add, attr_del, adj_add, adj_del
 topics = np.eye(4)[np.arange(80) % 4]  # "weights" of this toy model: attribute d speaks for class d mod 4
 

@@ -18,7 +18,7 @@ from certcore.votes.run import collect_votes
 
 torch.manual_seed(0)
 torch.set_num_threads(1)  # small tensors: more threads only wait for each other
-data = citation_like(300, 80, 4, ones=20, seed=1)  # or: from certcore.data import from_pyg, get_dataset
+data = citation_like(300, 80, 4, ones=20, seed=1)  # or: from certcore.data import from_pyg
 model = GCN(in_channels=80, hidden_channels=16, num_layers=2, out_channels=4)  # any torch module
 
 

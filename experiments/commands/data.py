@@ -63,7 +63,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _list(args: argparse.Namespace) -> int:
-    from certcore.data.registry import REGISTRY, dataset_path
+    from experiments.datasets.registry import REGISTRY, dataset_path
 
     entries = [
         dict(zip(("nodes", "edges", "attributes", "classes"), entry.counts))
@@ -79,7 +79,7 @@ def _list(args: argparse.Namespace) -> int:
 
 
 def _get(args: argparse.Namespace) -> int:
-    from certcore.data.registry import dataset_path, get_dataset
+    from experiments.datasets.registry import dataset_path, get_dataset
 
     if args.name.endswith(".npz"):
         require_file(args.name, "an imported dataset (.npz)", suffix=".npz")
@@ -90,9 +90,9 @@ def _get(args: argparse.Namespace) -> int:
 
 
 def _import(args: argparse.Namespace) -> int:
-    from certcore.data.convert import import_file
     from certcore.data.dataset import save_dataset
-    from certcore.data.registry import check_counts, dataset_path
+    from experiments.datasets.files import import_file
+    from experiments.datasets.registry import check_counts, dataset_path
 
     for file in filter(None, (args.file, args.edges)):
         require_file(file, "the file to import")

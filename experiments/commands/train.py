@@ -39,7 +39,7 @@ def add(subparsers: Subparsers) -> None:
 
 def run(args: argparse.Namespace) -> int:
     require_writable(args.output)
-    from certcore.data.registry import VALUED, get_dataset
+    from experiments.datasets.registry import VALUED, get_dataset
     from experiments.networks.registry import model_class
     from experiments.training import train
 

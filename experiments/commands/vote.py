@@ -39,8 +39,8 @@ def run(args: argparse.Namespace) -> int:
     from certcore.common.exact import read_alpha
     from certcore.common.npz import write_npz
     from certcore.common.packages import require_training_packages
-    from certcore.data.registry import get_dataset
     from certcore.votes.run import collect_votes
+    from experiments.datasets.registry import get_dataset
     from experiments.training.result import check_numbers
 
     read_alpha(args.alpha)  # fail before counting begins, not after

@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from certcore.base.convex import ConvexCertificate, convex_certificate
-from certcore.base.convex_batch import batches, largest, lower_margins
-from certcore.base.convex_hidden import HiddenBounds
-from certcore.base.network import GcnNetwork, normalised_adjacency
 from certcore.common.errors import InputError
 from certcore.domain.perturbations import TYPES
+from experiments.convex.batch import batches, largest, lower_margins
+from experiments.convex.certificate import ConvexCertificate, convex_certificate
+from experiments.convex.hidden import HiddenBounds
+from experiments.convex.network import GcnNetwork, normalised_adjacency
 
 
 def logits(network: GcnNetwork, attributes: np.ndarray) -> np.ndarray:

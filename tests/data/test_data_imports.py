@@ -15,16 +15,15 @@ from certcore.data import (
     citation_like,
     from_networkx,
     from_pyg,
-    from_tables,
-    import_file,
     load_dataset_file,
     make_split,
     save_dataset,
 )
 from certcore.data.dataset import ImportOptions, build_dataset
-from certcore.data.linqs import read_linqs
-from certcore.data.texts import from_documents, nearest_neighbours
 from experiments.__main__ import main
+from experiments.datasets.files import from_tables, import_file
+from experiments.datasets.linqs import read_linqs
+from experiments.datasets.texts import from_documents, nearest_neighbours
 
 CONTENT = "a 1 0 1 red\nb 0 1 1 blue\nc 1 1 0 red\nd 0 0 1 blue\ne 1 0 0 red\n"
 CITES = "a b\nb c\nc a\nb b\nd x\nd e\n"

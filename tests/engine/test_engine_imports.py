@@ -43,6 +43,8 @@ def test_every_name_of_the_front_is_there() -> None:
         assert getattr(certcore, name) is not None
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         certcore.nonsense  # noqa: B018
+    with pytest.raises(certcore.InputError, match="smooth your graph as it is"):
+        from certcore import get_dataset  # noqa: F401
 
 
 def test_certify_is_a_function_whatever_was_imported_before() -> None:

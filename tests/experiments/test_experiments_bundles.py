@@ -10,11 +10,11 @@ import pytest
 
 from certcore import Instance, certify, load_instance
 from certcore.base.ballots import BallotsBase
-from certcore.data.registry import REGISTRY
 from certcore.domain.threat import ThreatModel
 from certcore.sweep import Session
 from certcore.verify.proof import verify_proof
 from experiments.bundle import MAX_BYTES
+from experiments.datasets.registry import REGISTRY
 from experiments.source import BUNDLES, LOCAL
 from pages.files import bundles
 from pages.state.state import START

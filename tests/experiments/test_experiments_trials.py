@@ -13,9 +13,9 @@ import scipy.sparse as sp
 from certcore import Graph, Instance, save_instance
 from certcore.base.smoothing import SmoothingBase
 from certcore.data.dataset import Dataset
-from certcore.data.texts import nearest_neighbours
 from experiments import computations
 from experiments.claims import Find
+from experiments.datasets.texts import nearest_neighbours
 from experiments.measure import radius
 from experiments.source import Folders, Source
 from experiments.store import Result, Results, write_result

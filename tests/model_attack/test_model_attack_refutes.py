@@ -17,8 +17,6 @@ import torch_geometric.nn as geometric
 
 import certcore as cc
 from certcore.attack import network_victim
-from certcore.base.convex import convex_certificate
-from certcore.base.network import GcnNetwork, normalised_adjacency
 from certcore.base.smoothing import SmoothingBase
 from certcore.common.errors import InputError, SoundnessError
 from certcore.model_attack.counting import count_changed
@@ -29,6 +27,8 @@ from certcore.model_attack.run import AttackOptions, count_votes, run_attack
 from certcore.program.problem import Problem
 from certcore.result import tripwire
 from certcore.result.allocation import inadmissible
+from experiments.convex.certificate import convex_certificate
+from experiments.convex.network import GcnNetwork, normalised_adjacency
 from tests.model_attack.cases import case
 from tests.pipeline import zoo
 

@@ -22,8 +22,6 @@ import certcore as cc
 from certcore import messages
 from certcore.attack import module_victim, network_victim
 from certcore.base.ballots import BallotsBase, whole_ballots
-from certcore.base.convex import convex_certificate
-from certcore.base.network import GcnNetwork, normalised_adjacency
 from certcore.data import citation_like
 from certcore.domain.graph import Graph
 from certcore.domain.noise import Noise
@@ -40,6 +38,8 @@ from certcore.model_attack.stored import FoundAttack
 from certcore.program.problem import Problem
 from certcore.votes.moved import network_under
 from certcore.votes.run import collect_votes
+from experiments.convex.certificate import convex_certificate
+from experiments.convex.network import GcnNetwork, normalised_adjacency
 from experiments.networks.voters import make_voter
 from experiments.training.smoothed import Schedule, train_smoothed
 from tests.pipeline import zoo

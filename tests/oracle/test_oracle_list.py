@@ -82,7 +82,7 @@ NO_COUNTS = {
         result.certificate.Certificate refuted_by; sweep.counts.Counts refuted_by; result.tripwire check
     """,
     "base certificates, node by node": """
-        pages.parts.pictures base_shares; domain.fronts.Fronts clean; base.convex convex_certificate
+        pages.parts.pictures base_shares; domain.fronts.Fronts clean
     """,
     "works on judged lines and hands them on as they are; tests/server compares what arrives with the engine": """
         server.questions <module>; server.questions.Asked first like of stages

@@ -20,7 +20,6 @@ from certcore import messages
 from certcore.common.errors import InputError
 from certcore.common.rounding import percent_down
 from certcore.data import from_pyg, save_dataset
-from certcore.data.features import nearest_points
 from certcore.domain.noise import Noise
 from certcore.models.called import Called
 from certcore.votes.module import ModuleVoter
@@ -28,6 +27,7 @@ from certcore.votes.purposes import ESTIMATION
 from experiments.__main__ import main
 from experiments.bundle import BundleRecipe
 from experiments.controls import DISTANCES, certified_accuracy, times
+from experiments.datasets.features import nearest_points
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(0, 1, (40, 12)) + np.repeat(np.eye(4, 12) * 2, 10, axis=0)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.base.network import GcnNetwork
+from experiments.convex.network import GcnNetwork
 
 #: Largest number of values in memory in one step (64 MB of float64).
 CHUNK = 2**23

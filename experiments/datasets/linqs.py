@@ -8,7 +8,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.data.dataset import Changes, Dataset, ImportOptions, build_dataset
-from certcore.data.texts import neighbour_pairs
+from experiments.datasets.texts import neighbour_pairs
 
 
 def _read_content(content: str, name: str) -> tuple[list[str], np.ndarray, np.ndarray, tuple[str, ...]]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from certcore.base.convex_batch import Batch, gains, linearise
-from certcore.base.convex_hidden import ROUNDOFF
+from experiments.convex.batch import Batch, gains, linearise
+from experiments.convex.hidden import ROUNDOFF
 
 
 def smallest_attack(

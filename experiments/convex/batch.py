@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from certcore.base.convex_hidden import CHUNK, ROUNDOFF
-from certcore.base.network import GcnNetwork
+from experiments.convex.hidden import CHUNK, ROUNDOFF
+from experiments.convex.network import GcnNetwork
 
 #: Block width in columns for finding the largest entries of a row.
 BLOCK = 32

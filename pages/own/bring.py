@@ -147,9 +147,9 @@ def _kept() -> None:
             with st.container(horizontal=True):
                 if st.button(f"Open {title}", key=f"open_{name}", icon=":material/open_in_new:", help="Look at it."):
                     _open(name)
-                if st.button(
-                    f"Delete {title}", key=f"delete_{name}", icon=":material/delete:", help="It cannot be brought back."
-                ):
+                with st.popover("Delete …", type="tertiary", key=f"ask_{name}", help="Asks once more."):
+                    gone = st.button(f"Delete {title}", key=f"delete_{name}", help="It cannot be brought back.")
+                if gone:
                     bundles.path_of(name).unlink(missing_ok=True)
                     st.rerun()
 

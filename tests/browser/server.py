@@ -23,7 +23,7 @@ PAGES = {
     "curves": ("curves", "Curves", ""),
     "contours": ("contours", "Contours", ""),
     "node": ("node", "One node", "node=5"),
-    "base": ("base", "Base certificate", ""),
+    "base": ("base", "All nodes", ""),
     "compare": ("compare", "Compare", ""),
     "bring": ("bring", "Your data", ""),
     "check": ("check", "Check a proof", ""),

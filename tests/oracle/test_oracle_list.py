@@ -114,7 +114,7 @@ NO_COUNTS = {
         pages.explore.workbench.Now notes preview result stopped tell told wait waits why
         pages.own.check draw; pages.parts.charts show; pages.parts.ends coinciding restyle
         pages.parts.headline in_full panel remarks with_attack; pages.parts.neighbourhood marks_of
-        pages.parts.protect suggestions; pages.parts.selection selected_nodes
+        pages.parts.nodes draw table; pages.parts.protect suggestions; pages.parts.selection selected_nodes
         pages.start.serve prepare
     """,
 }

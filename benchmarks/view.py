@@ -28,7 +28,7 @@ from certcore.result.states import COUNTED, STATE_LABELS
 from certcore.workbench import attack
 from certcore.workbench import message as bench
 from certcore.workbench import parts as canvas
-from certcore.workbench.parts import pack
+from certcore.workbench.packing import pack
 from tests.browser.server import browser
 
 OLD = "348c153"

@@ -14,7 +14,7 @@ from certcore.messages.names import node_name
 from certcore.result.attack_effects import NO_TARGET, Reach, reach
 from certcore.result.certificate import Certificate
 from certcore.result.states import NOTHING
-from certcore.workbench.parts import pack
+from certcore.workbench.packing import pack
 
 #: The most (site, target) entries that are sent with one attack. Further sites are drawn and counted, but without a
 #: list of their targets.

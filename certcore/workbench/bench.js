@@ -343,6 +343,7 @@ class Bench {
 
   // --- attacks ---
   attackOf(frame) {
+    if (frame instanceof Attack) return frame;
     if (!this.made.has(frame)) this.made.set(frame, new Attack(frame, this.stage.graph));
     return this.made.get(frame);
   }
@@ -378,6 +379,11 @@ class Bench {
     return this.shownValue ?? null;
   }
   pictures() {
+    const { own } = this.stage;
+    if (own.active) return { attacks: own.attack ? [own.attack] : [], stale: "" };
+    return this.found();
+  }
+  found() {
     const { present, data } = this,
       values = this.rested ?? this.values;
     if (!this.moved && !this.rested && !(data.stale.graph && this.frameFor(values))) {
@@ -446,6 +452,7 @@ class Bench {
       chart.draw();
       chart.sayWhose(stale);
     }
+    this.stage.own.open();
     this.player.draw();
     this.side.draw();
   }

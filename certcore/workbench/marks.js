@@ -25,10 +25,12 @@ function drawAttack(panel, c, lit) {
   drawEdgeSites(panel, c, sites);
   // Above the ends of lines and edges: what an added edge takes often stands at its end.
   if (!attack.relaxed) drawLost(panel, c, lit ? lit.broken : attack.lost, radius);
-  if (!lit && groupOf(panel.owner) === "near") drawNear(panel, c, radius);
+  const own = panel.owner.own.active;
+  if (!lit && (own || groupOf(panel.owner) === "near")) drawNear(panel, c, radius, own);
   if (!lit) drawMarks(panel, c);
   for (const s of [...sites].reverse()) drawSite(panel, c, s, 1, seen, taken);
   if (!lit || sites.length) drawChanged(panel, c, lit, taken);
+  if (own && panel.owner.own.hints) drawHints(panel, c, taken);
   drawNames(panel, c, lit, seen, taken, radius);
   c.globalAlpha = 1;
   return seen;
@@ -117,7 +119,7 @@ function drawChanged(panel, c, lit, taken) {
 }
 
 // What one more flip would take: a hollow square around its own mark.
-function drawNear(panel, c, radius) {
+function drawNear(panel, c, radius, halfHit) {
   const { owner: o, attack } = panel,
     shows = filterOf(o, attack),
     r = Math.max(radius, panel.dot() * 1.2) + 1.5;
@@ -126,6 +128,8 @@ function drawNear(panel, c, radius) {
   c.lineWidth = 1.3;
   for (let node = 0; node < o.graph.n; node++) {
     if (!isNear(attack, node) || (shows && !shows(node))) continue;
+    // While one attacks by hand, only those that the next click could take.
+    if (halfHit && !attack.receivedAny(node)) continue;
     const [x, y] = panel.place(node);
     c.strokeRect(x - r, y - r, 2 * r, 2 * r);
   }

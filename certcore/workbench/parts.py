@@ -5,7 +5,6 @@ The scripts are one text in the order of `SCRIPTS`; the first line of each says 
 
 from __future__ import annotations
 
-import base64
 import functools
 import hashlib
 from pathlib import Path
@@ -19,10 +18,26 @@ from certcore.figures.style import CLASSES, TOKENS
 from certcore.instance.instance import Instance
 from certcore.messages.names import class_name
 from certcore.messages.text import plain
+from certcore.workbench.packing import pack
+from certcore.workbench.replay import replay_data
 
 _HERE = Path(__file__).parent
-DRAWING = ("graph", "looks", "ground", "marks", "spread", "sites", "names", "panel")
-STAGE = ("groups", "hand", "pointer", "tools", "beside", "legend", "tables", "nodes", "side", "stage")
+DRAWING = ("graph", "attack", "looks", "ground", "marks", "spread", "sites", "names", "panel")
+STAGE = (
+    "groups",
+    "hand",
+    "pointer",
+    "tools",
+    "beside",
+    "legend",
+    "tables",
+    "nodes",
+    "replay",
+    "own",
+    "try",
+    "side",
+    "stage",
+)
 SCRIPTS = ("bus", *DRAWING, *STAGE, "answer", "curve", "player", "bench")
 #: Number of classes with a colour of their own; further ones share the last colour.
 MOST_CLASSES = len(CLASSES) - 1
@@ -71,6 +86,7 @@ def graph_data(instance: Instance) -> dict[str, Any]:
         if instance.right is not None:
             speaks = instance.base.fronts().clean
             data["right"] = pack(np.where(speaks, instance.right, 2), np.uint8)
+    data["replay"] = replay_data(instance)
     seen = hashlib.sha256()
     for name in sorted(data):
         seen.update(repr(data[name]).encode())
@@ -80,8 +96,3 @@ def graph_data(instance: Instance) -> dict[str, Any]:
 def fitted(positions: np.ndarray) -> np.ndarray:
     """Positions in the picture as 16-bit integers, from the top left corner."""
     return np.round(graph_shares(positions) * 65535)
-
-
-def pack(array: Any, dtype: Any) -> str:
-    """An array as bytes for the browser, without rounding."""
-    return base64.b64encode(np.ascontiguousarray(array, dtype=dtype).tobytes()).decode("ascii")

@@ -21,6 +21,9 @@ function listenTo(stage, panel) {
   });
   c.addEventListener("wheel", (e) => wheeled(stage, c, e, ...at(e)), { passive: false });
   on("keydown", keyed);
+  c.addEventListener("contextmenu", (e) => {
+    if (spending(stage)) e.preventDefault();
+  });
 }
 
 function pressed(stage, panel, e, x, y) {
@@ -83,8 +86,12 @@ function released(stage, panel, e, x, y) {
   stage.hand = null;
   if (!known || e.type !== "pointerup") return;
   if (hand && stage.travel > 4) stage.select(hand.nodes());
+  else if (stage.travel <= 4 && spending(stage)) spendAt(stage, panel, e, x, y);
   else if (stage.travel <= 4) stage.choose(panel.at(x, y, e.pointerType === "touch"));
 }
+
+// Whether a click spends a flip.
+const spending = (stage) => stage.own.active && stage.bench.side.tab === "try";
 
 function wheeled(stage, canvas, e, x, y) {
   // Scrolling the page must stay possible: the wheel zooms only when the picture has the focus, or is the page.
@@ -104,6 +111,11 @@ const ARROWS = { ArrowLeft: [1, 0], ArrowRight: [-1, 0], ArrowUp: [0, 1], ArrowD
 
 function keyed(stage, panel, e) {
   const pan = ARROWS[e.key];
+  if (spending(stage) && ownKey(stage, panel, e)) {
+    e.preventDefault();
+    e.stopPropagation();
+    return;
+  }
   if (pan && e.shiftKey) {
     stage.panX += pan[0] * 0.06;
     stage.panY += pan[1] * 0.06;

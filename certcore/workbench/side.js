@@ -3,6 +3,7 @@
 const TABS = [
   ["charts", "Charts"],
   ["nodes", "Nodes"],
+  ["try", "Try it yourself"],
 ];
 
 class Side {
@@ -22,20 +23,24 @@ class Side {
     }
     this.root.prepend(this.tabs);
     this.nodes = new NodeTable(bench.stage);
-    this.root.append(this.nodes.root);
+    this.trying = new TryPanel(bench.stage);
+    this.root.append(this.nodes.root, this.trying.root);
     this.open("charts");
   }
   open(name) {
     this.tab = name;
     this.root.dataset.side = name;
     for (const [one, tab] of this.buttons) tab.setAttribute("aria-selected", String(one === name));
+    if (name === "try" && !this.bench.stage.own.active) this.bench.stage.own.start();
     if (this.bench.data) this.bench.render();
   }
   draw() {
     if (this.tab === "nodes") this.nodes.draw();
+    if (this.tab === "try") this.trying.draw();
   }
   end() {
     this.tabs.remove();
     this.nodes.root.remove();
+    this.trying.root.remove();
   }
 }

@@ -17,6 +17,7 @@ class Stage {
     this.only = [];
     this.group = "";
     this.classOnly = null;
+    this.own = new Own(this);
     this.chips = element("div", "chips");
     this.whole.append(this.chips);
     this.zoom = 1;

@@ -25,6 +25,7 @@ from certcore.workbench.attack import sent_of
 from certcore.workbench.axis import AXES, main_axis, second_axis, values_of
 from certcore.workbench.page import Frame, content, page
 from certcore.workbench.parts import graph_data
+from certcore.workbench.replay import limits_data
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +72,7 @@ def workbench_content(
     at = message.position(view.threat, message.names_of(view))
     shelves = {"attack": message.attack_data(version, "standing", at, [sent_of(instance, result)])}
     done(0.05)
+    shelves["limits"] = limits_data(instance, view.threat, version)
     shelves["curve"], found = _curve(view, session, axis, end, result)
     done(0.2)
     shelves |= _map(view, session, axis, end, result)
@@ -87,6 +89,7 @@ def workbench_content(
         "selection": [],
         "worth": None,
         "progress": {},
+        "limits": shelves["limits"]["key"],
         "stale": {"graph": "", "curve": "", "map": ""},
     }
     axes = {axis: AXES[axis].capitalize()}

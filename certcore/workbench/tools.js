@@ -61,26 +61,31 @@ function wireChoices(stage) {
 
 // Which adversary is on show; one that cannot be says why.
 function drawSwitch(stage) {
-  const { on, off } = stage.data.switch ?? { on: "attack", off: {} };
+  const { on, off } = stage.data.switch ?? { on: "attack", off: {} },
+    shown = stage.own.active ? "yours" : on;
   for (const button of stage.root.querySelectorAll("[data-adversary]")) {
-    const name = button.dataset.adversary,
-      why = stage.bench.send
-        ? off[name]
-        : stage.data.switch && name !== on && "Not part of this page.";
+    const name = button.dataset.adversary;
+    let why = stage.bench.send || name === on ? off[name] : "This is not part of this page.";
+    if (name === "yours") why = stage.own.limits?.why;
     button.dataset.title ||= button.title;
     button.title = why || button.dataset.title;
     button.setAttribute("aria-disabled", String(Boolean(why)));
-    button.setAttribute("aria-pressed", String(name === on));
-    button.onclick = () => {
-      if (why) stage.bench.say(why);
-      else chooseAdversary(stage, name);
-    };
+    button.setAttribute("aria-pressed", String(name === shown));
+    button.onclick = () => (why ? stage.bench.say(why) : chooseAdversary(stage, name));
   }
 }
 function chooseAdversary(stage, name) {
+  const { side } = stage.bench,
+    same = name === (stage.data.switch?.on ?? "attack");
   endGroup(stage);
   if (stage.chosen) stage.choose(null);
-  stage.bench.tell({ adversary: name });
+  if (name === "yours") {
+    side.open("try");
+    return;
+  }
+  stage.own.stop();
+  if (side.tab === "try") side.open("charts");
+  if (!same) stage.bench.tell({ adversary: name });
 }
 
 // By number, or by name: those that begin so first.
@@ -132,7 +137,8 @@ function describeNode(stage, attack, node) {
         : "controlled by the attacker; spends nothing here",
     );
   if (attack.protected.includes(node)) lines.push("protected");
-  return lines.join("\n");
+  if (spending(stage)) lines.push(stage.own.promise(node));
+  return lines.filter(Boolean).join("\n");
 }
 
 // Where flips are spent and what they break, without the few that lie far out.

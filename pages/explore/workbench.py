@@ -25,6 +25,7 @@ from certcore.workbench import message as bench
 from certcore.workbench.axis import second_axis
 from certcore.workbench.page import chunks
 from certcore.workbench.parts import graph_data
+from certcore.workbench.replay import limits_data
 
 from ..background import engine, sweeps, work
 from ..canvas import film, situation
@@ -129,6 +130,7 @@ def draw(view: View) -> None:
     axis, end = _axis(view)
     chosen, marked = _chosen(view)
     version = graph_data(view.instance)["version"]
+    limits = canvas.put("limits", limits_data(view.instance, view.threat, version))
     model = _on_the_model(view, now, axis)
     known = changed_by_ballots(view.instance, now.result) if now.fresh and now.result is not None else None
     charts = drawers.Charts(axis=axis, end=end, model=model, on_ballots=known)
@@ -150,6 +152,7 @@ def draw(view: View) -> None:
         "selection": marked,
         "worth": charts.worth,
         "adversary": st.session_state["adversary"] if model is not None else "",
+        "limits": limits,
         "switch": _switch(now, pictures, model, charts.on_ballots),
         "shelves": charts.shelves,
         "stale": {"graph": "", "curve": "", "map": ""} | stale,

@@ -419,6 +419,13 @@ class Bench {
     for (const [name, share] of Object.entries(this.progress))
       this.root.querySelector(`.${name} > .progress`).style.transform = `scaleX(${share ?? 0})`;
     this.narrow = this.root.clientWidth < 712;
+    if (this.stage.graph) {
+      const { attacks, stale } = this.pictures();
+      this.stage.show(
+        attacks.map((one) => this.attackOf(one)),
+        stale,
+      );
+    }
     this.seen = this.known(values);
     const model = this.modelAt(values);
     if (this.seen && moved)
@@ -429,13 +436,6 @@ class Bench {
       this.answer.draw(data.head, [{ text: of, kind: "own" }], data.parts, of, model);
     }
     this.answer.root.classList.toggle("other", moved && !this.seen);
-    if (this.stage.graph) {
-      const { attacks, stale } = this.pictures();
-      this.stage.show(
-        attacks.map((one) => this.attackOf(one)),
-        stale,
-      );
-    }
     const others = (name) =>
       Object.keys(data.at).some((one) => !name.includes(one) && values[one] !== data.at[one]);
     const curve =

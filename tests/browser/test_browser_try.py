@@ -34,7 +34,8 @@ def click(page: Any, node: int, *, less: bool = False) -> None:
     drawn(page)
     box = page.locator(".box .top").bounding_box()
     sites = [site for site in drawn(page)["panels"][0]["sites"] if site["ends"][0] == node]
-    x, y = (sites[0]["x"], sites[0]["y"]) if sites else page.evaluate(f"window.certcore.mapView.panels[0].place({node})")
+    place = page.evaluate(f"window.certcore.mapView.panels[0].place({node})")
+    x, y = (sites[0]["x"], sites[0]["y"]) if sites else place
     page.mouse.click(box["x"] + x, box["y"] + y, button="right" if less else "left")
 
 

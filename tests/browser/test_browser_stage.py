@@ -130,7 +130,7 @@ def test_choosing_a_site_lights_exactly_what_it_breaks(visit: Visit) -> None:
         assert sorted(lit["reached"]) == sorted(found.targets[found.reached_by(s)].tolist())
         assert [site["site"] for site in lit["sites"] if site["alpha"] == 1] == [s], "all others fade"
         assert f"paper {node}" in page.locator(".detail h4").inner_text()
-        assert f"(paper {node} helps with {len(found.broken_by(s))})" in read_key(page)
+        assert f"paper {node} helps with {len(found.broken_by(s))}" in read_key(page)
     t = int(np.flatnonzero(found.lost)[0])
     target = int(found.targets[t])
     page.evaluate(f"window.certcore.mapView.choose({{ node: {target}, as: 'target' }})")

@@ -189,7 +189,7 @@ def test_the_node_page_says_what_is_spent_where(open_page: Open) -> None:
         assert told.markdown in text
     assert f"**Hit**: spent at this node {spent[node]} attribute deletion" in text
     marks = next(caption.value for caption in at.caption if "nodes in the field" in caption.value)
-    assert "ring with a number" in marks, "it is hit itself"
+    assert "disc with a number" in marks, "it is hit itself"
     lost = neighbourhood.marks_of(instance, result).states == TargetState.LOST
     near = neighbourhood.around(instance, node, spent).nodes
     assert ("■" in marks) == lost[near].any()

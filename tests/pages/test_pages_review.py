@@ -22,7 +22,8 @@ from certcore import figures
 from certcore.domain.perturbations import TYPES
 from certcore.instance.instance import Instance, save_instance
 from certcore.sweep import Session
-from pages.background import sweeps
+from certcore.sweep.session import Sessions
+from pages.background import engine, sweeps
 from pages.files import bundles
 from pages.parts import pictures
 from pages.start import serve
@@ -143,6 +144,7 @@ def test_chosen_targets_are_in_the_view(open_page: Open, monkeypatch: pytest.Mon
 
 def test_the_first_page_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
     st.cache_resource.clear()  # as on a fresh server: sessions and instances of other tests are kept apart
+    monkeypatch.setattr(engine.SHELF, "sessions", Sessions())
     solved: list[tuple[Instance, int]] = []
     monkeypatch.setattr(
         Session, "certify", lambda self, threat, **more: solved.append((self.instance, threat.attr_del))

@@ -25,14 +25,14 @@ from certcore.domain.threat import ThreatModel
 from certcore.server import openapi, questions
 from certcore.server.desk import Busy, Desk, Lines
 from certcore.server.questions import Asked, Line
-from certcore.server.shelf import MB, UPLOAD_MB, Shelf, Unknown, covered, number_from, upload_folder
+from certcore.server.shelf import MB, SHELF, UPLOAD_MB, Unknown, covered, number_from, upload_folder
 from certcore.server.view import OPTIONS, View, read_values, read_view
 from certcore.sweep.ranges import first_budget
 from certcore.workbench.parts import graph_data
 
 _log = logging.getLogger("certcore.server")
-#: The instances, sessions and threads of this process, shared with pages in it.
-SHELF, DESK = Shelf(), Desk()
+#: The threads of this process.
+DESK = Desk()
 SCRIPTS = Path(__file__).resolve().parents[1] / "workbench"
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 NO_STORE = {"cache-control": "no-store", "x-accel-buffering": "no"}

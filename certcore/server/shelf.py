@@ -71,7 +71,7 @@ class Shelf:
         self._lock = threading.Lock()
         self._held: OrderedDict[tuple[str, int, str], Held] = OrderedDict()
         self._gates: dict[str, threading.Lock] = {}
-        self._lent: dict[str, Path] = {}
+        self._lent: dict[str, tuple[Path, str]] = {}
 
     def names(self) -> list[str]:
         """The instances of the folder, in alphabetical order; uploads are never listed."""
@@ -80,7 +80,7 @@ class Shelf:
     def path(self, name: str) -> Path:
         """The file of an instance; `Unknown` if there is none."""
         if _ID.fullmatch(name):
-            path = self._lent.get(name, upload_folder() / f"{name}.npz")
+            path, _ = self._lent.get(name, (upload_folder() / f"{name}.npz", ""))
         elif _NAME.fullmatch(name) and not name.startswith("import-"):
             path = bundle_folder() / f"{name}.npz"
         else:
@@ -92,7 +92,7 @@ class Shelf:
     def held(self, name: str, rule: str = "binary") -> Held:
         """The instance of that name; the same object for everybody."""
         path = self.path(name)
-        key = (name, path.stat().st_mtime_ns, rule)
+        key = (str(path), path.stat().st_mtime_ns, rule)
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
@@ -101,14 +101,11 @@ class Shelf:
         with gate:
             with self._lock:
                 found = self._held.get(key)
-            return found or self._load(path, key)
+            return found or self._load(name, path, key)
 
-    def _load(self, path: Path, key: tuple[str, int, str]) -> Held:
-        name, _, rule = key
-        shown = "the upload" if _ID.fullmatch(name) else path.name
-        instance = load_instance(path, base_rule=rule, name=shown)
-        if not _ID.fullmatch(name):
-            instance = named(instance, name)
+    def _load(self, name: str, path: Path, key: tuple[str, int, str]) -> Held:
+        shown = self._lent.get(name, (path, "the upload" if _ID.fullmatch(name) else name))[1]
+        instance = named(load_instance(path, base_rule=key[2], name=path.name if shown == name else shown), shown)
         attacks: list[ModelAttack] = []
         if attack_files(path):
             with contextlib.suppress(InputError):  # a damaged attack file takes no instance away
@@ -125,14 +122,14 @@ class Shelf:
         """The engine's memory of an instance, within the limit for all of them."""
         return self.sessions.of(instance)
 
-    def lend(self, path: Path) -> str:
-        """An id under which this process also answers questions about a file elsewhere, such as a visitor's own."""
+    def lend(self, path: Path, title: str) -> str:
+        """An id under which this process answers questions about a file elsewhere, such as a visitor's own."""
         with self._lock:
             for name, known in self._lent.items():
-                if known == path:
+                if known == (path, title):
                     return name
             name = f"up-{secrets.token_urlsafe(32)}"
-            self._lent[name] = path
+            self._lent[name] = path, title
         return name
 
     def keep(self, part: Path, name: str) -> str:
@@ -144,6 +141,10 @@ class Shelf:
         for old in uploads[:-MOST_UPLOADS]:
             old.unlink(missing_ok=True)
         return made
+
+
+#: The instances and sessions of this process, shared with pages in it.
+SHELF = Shelf()
 
 
 def covered(path: Path) -> list[str]:

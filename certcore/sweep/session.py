@@ -363,6 +363,11 @@ class Sessions:
                 self._sessions.popitem(last=False)
         return found
 
+    def clear(self) -> None:
+        """Forget all of them."""
+        with self._lock:
+            self._sessions.clear()
+
 
 def certify(
     instance: Instance,

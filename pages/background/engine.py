@@ -18,7 +18,7 @@ from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import FoundAttack, ModelAttack
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
-from certcore.server.routes import SHELF
+from certcore.server.shelf import SHELF
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
 from certcore.sweep import Defence, Session, defend

@@ -22,9 +22,10 @@ from certcore.common.files import atomic_write
 from certcore.common.npz import read_npz
 from certcore.domain.noise import Noise
 from certcore.domain.perturbations import FLIPS
-from certcore.instance.instance import Instance, load_instance, named
+from certcore.instance.instance import Instance, load_instance
 from certcore.messages import dataset_title
 from certcore.model_attack.stored import ModelAttack, attack_files, attacks_on
+from certcore.server.shelf import SHELF, Unknown
 
 from ..messages.text import count, markdown, samples
 
@@ -114,17 +115,15 @@ def forget_old() -> None:
 
 def load(name: str, base_rule: str = "binary") -> Instance:
     """The instance of that name; the same object for every session."""
-    path = path_of(name)
     try:
-        changed = path.stat().st_mtime_ns
-    except OSError as error:
+        return SHELF.held(public_name(name), base_rule).instance
+    except Unknown as error:
         raise InputError(f"the bundle {name} is gone; choose another instance") from error
-    return _load(str(path), changed, base_rule)
 
 
-@st.cache_resource(max_entries=8, show_spinner=False)
-def _load(path: str, changed: int, base_rule: str) -> Instance:
-    return named(load_instance(path, base_rule=base_rule), title(Path(path).stem).removesuffix(IMPORTED))
+def public_name(name: str) -> str:
+    """The name of an instance in questions to the API; for an upload of this visitor an id that nobody can guess."""
+    return SHELF.lend(path_of(name), title(name).removesuffix(IMPORTED)) if name.startswith("import-") else name
 
 
 def attacks(name: str, instance: Instance) -> list[ModelAttack]:

@@ -22,7 +22,6 @@ from starlette.middleware import Middleware
 from starlette.routing import Mount
 
 from certcore.server.guard import Guard
-from certcore.server.routes import SHELF
 from certcore.server.routes import routes as api
 
 
@@ -39,11 +38,9 @@ def prepare() -> None:
 
     names = bundles.on_disk()
     if names:
-        name = bundles.first(names)
-        instance = bundles.load(name)
+        instance = bundles.load(bundles.first(names))
         budget: dict[str, Any] = dict(first_budget(instance))
-        for session in (engine.session(instance), SHELF.session(SHELF.held(name).instance)):
-            session.certify(ThreatModel(**budget).bound_to(instance.scale), attack=False)
+        engine.session(instance).certify(ThreatModel(**budget).bound_to(instance.scale), attack=False)
 
 
 def _load() -> None:

@@ -17,8 +17,8 @@ import numpy as np
 import certcore as cc
 from certcore.domain.base_rule import BaseRule
 from certcore.program.relaxation import Relaxation
+from certcore.server.shelf import SHELF
 from certcore.sweep import ranges
-from certcore.sweep.session import Sessions
 from pages.background import engine, sweeps
 from pages.background import work as work_module
 from pages.background.work import Work
@@ -78,7 +78,7 @@ def view_of(ask: Ask, **more: Any) -> View:
 def prepared(ask: Ask) -> View:
     """A cold dashboard, or one that has been used: its sessions are kept between visits."""
     if not ask.warm:
-        engine.SHELF.sessions = Sessions()
+        SHELF.sessions.clear()
     view = view_of(ask)
     if ask.warm:
         with at_once():

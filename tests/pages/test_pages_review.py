@@ -150,7 +150,7 @@ def test_the_first_page_is_prepared(monkeypatch: pytest.MonkeyPatch) -> None:
         Session, "certify", lambda self, threat, **more: solved.append((self.instance, threat.attr_del))
     )
     serve.prepare()
-    assert [budget for _, budget in solved] == [10, 10], "for the pages, and for the API"
+    assert [budget for _, budget in solved] == [10]
     assert solved[0][0] is bundles.load(bundles.first(bundles.on_disk())), "the very object the pages use"
 
 

@@ -21,7 +21,7 @@ from certcore.figures.save import SUFFIXES, file_bytes
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.result.attack_effects import reach
-from certcore.sweep.session import Sessions
+from certcore.server.shelf import SHELF
 from pages.background import engine, sweeps, work
 from pages.background.jobs import Pool
 from pages.canvas import attack, film, situation
@@ -110,7 +110,7 @@ def text_of(name: str, data: bytes) -> str:
 @pytest.fixture
 def pool(monkeypatch: pytest.MonkeyPatch) -> Iterator[Pool]:
     made = Pool()
-    monkeypatch.setattr(engine.SHELF, "sessions", Sessions())
+    SHELF.sessions.clear()
     monkeypatch.setattr(work, "pool", lambda: made)
     yield made
     made.close()

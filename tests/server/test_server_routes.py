@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from certcore.server import openapi
-from certcore.server.routes import DESK, SHELF
+from certcore.server.routes import DESK
+from certcore.server.shelf import SHELF
 from tests.server.client import Client
 
 BUNDLES = Path(__file__).resolve().parents[2] / "precomputed"

@@ -17,6 +17,7 @@ import numpy as np
 from certcore import messages
 from certcore.common.errors import InputError
 from certcore.domain.fronts import Fronts
+from certcore.domain.weights import refuse_weights
 from certcore.figures import GraphFigure, figure_of, save
 from certcore.figures.style import STATES, TOKENS
 from certcore.figures.table import Table, make_table
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 def card(certificate: Certificate) -> str:
     """The HTML of a certificate: the guarantee, a bar of all targets, and three numbers."""
+    refuse_weights(certificate.threat.weights, "the card")
     sentences = [messages.summary(certificate, _asked(certificate)).html]
     if certificate.instance is not None:
         sentences = [messages.guarantee(certificate.instance, certificate, _asked(certificate)).html]
@@ -75,6 +77,7 @@ def frame(result: Certificate | Counts) -> pd.DataFrame:
 
     Text is escaped as in CSV files, so that no spreadsheet reads a name as a formula.
     """
+    refuse_weights(result.threat.weights, "a table")
     if isinstance(result, Certificate):
         return _nodes(result).frame()
     columns = {name: np.asarray(column).tolist() for name, column in result.columns().items()}
@@ -140,6 +143,7 @@ def graph(certificate: Certificate) -> Any:
     injected nodes come last. Values are plain numbers and text only, so that `networkx.write_graphml` and `write_gexf`
     can write it.
     """
+    refuse_weights(certificate.threat.weights, "the graph")
     import networkx as nx
 
     instance, table = _instance_of(certificate), _nodes(certificate)

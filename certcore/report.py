@@ -25,6 +25,7 @@ from certcore.common.rounding import share_down
 from certcore.domain.commands import command, current_spelling
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import refuse_weights
 from certcore.figures.contour import contour_figure
 from certcore.figures.curve import controls_for, curve_figure
 from certcore.figures.escape import for_html
@@ -141,6 +142,7 @@ def build(
         counted = instance.select_targets(before_correct(targets))
     chosen = None if targets is None else instance.select_targets(targets)
     threat = default_threat(instance, chosen) if threat is None else threat
+    refuse_weights(threat.weights, "the report")
     if chosen is not None and threat.targets is None:
         threat = threat.replace(targets=chosen)
     if chosen is not None and set(chosen.tolist()) != set(np.asarray(threat.targets).tolist()):

@@ -18,6 +18,7 @@ from certcore.domain.graph import MAX_NODES, Graph
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import FLIPS, LABELS, TABLE, TYPES, UNLIMITED, Perturbation, canonical, no_flips
 from certcore.domain.scale import Scale, read_length
+from certcore.domain.weights import DEGREE, Weights, WeightsGiven, of_targets, read_weights
 
 Length = int | float | str | Decimal | Fraction
 LocalBudget = int | float | str | Decimal | Fraction | Sequence[int] | np.ndarray | None
@@ -43,6 +44,9 @@ class ThreatModel:
     means the instance's own targets. Protected nodes keep their attributes and all their edges, and new nodes cannot be
     linked to them.
 
+    `weights` are one number per node, or `"degree"`: counts are then sums of the targets' weights. Targets of weight 0
+    are left out.
+
     Budgets of `attr_l2` are lengths, given as decimals. `attr_l2="0.3"` limits the root of the sum of all squared
     changes. The conversion to units depends on the noise of an instance, so `bound_to` binds a threat model to it.
     """
@@ -65,6 +69,7 @@ class ThreatModel:
     sigma: int | None = None
     targets: Any = None
     protected: Any = ()
+    weights: Any = None
     scale: Scale | None = None
     """Conversion of lengths to units, from the instance to which the threat model is bound; None if unbound."""
 
@@ -84,6 +89,7 @@ class ThreatModel:
             "sigma": None if self.sigma is None else _count(self.sigma, "the attacker count σ"),
             "targets": None if self.targets is None else _index_array(self.targets, "targets"),
             "protected": protected,
+            "weights": read_weights(self.weights),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -92,6 +98,19 @@ class ThreatModel:
         parts = {name: getattr(self, name) for name in part_names()}
         lengths = {name: decimal_text(value) for name, value in parts.items() if isinstance(value, Fraction)}
         return f"ThreatModel({', '.join(f'{name}={value!r}' for name, value in (parts | lengths).items())})"
+
+    def weighed(self, graph: Graph, own: np.ndarray) -> ThreatModel:
+        """The same threat model with the weights of this graph, and without targets of weight 0.
+
+        `own` are the instance's targets. Degrees are those of the observed graph, also where an attacker changes them.
+        """
+        if self.weights is None:
+            return self
+        self.check(graph)
+        weights = Weights(graph.incident, source=DEGREE) if self.weights == DEGREE else self.weights
+        targets = np.asarray(own if self.targets is None else self.targets)
+        kept = of_targets(weights, targets, graph.n_nodes)
+        return replace(self, weights=weights, targets=kept if len(kept) < len(targets) else self.targets)
 
     @property
     def local_inject(self) -> int | None:
@@ -285,6 +304,7 @@ class Budgets(TypedDict, total=False):
     sigma: int | None
     targets: Any
     protected: Any
+    weights: WeightsGiven
 
 
 def part_names() -> list[str]:

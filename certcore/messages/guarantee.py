@@ -17,6 +17,7 @@ from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.perturbations import LABELS, TABLE, TYPES
 from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import refuse_weights
 from certcore.instance.instance import Instance
 from certcore.messages.attacker import attacks_nothing, ballots_of, rewritten, threat_words, whatever_happens
 from certcore.messages.text import Text, count, listing, message, name, paragraph, samples, some, text
@@ -55,6 +56,7 @@ def promise(instance: Instance, threat: ThreatModel, targets: int, proven: int, 
     `of`: the targets are the correct labels among this many nodes. Then shares are certified accuracies, which are
     fractions of all these nodes.
     """
+    refuse_weights(threat.weights, "this sentence")
     if not targets:
         return no_targets()
     if attacks_nothing(threat, instance):
@@ -364,6 +366,7 @@ def known_already(certified: int, whole: int) -> Text:
 
 def bracket(certificate: Certificate) -> tuple[str, Text]:
     """Lower and upper bound on the number of uncertified targets: by the best attack found, and by the proof."""
+    refuse_weights(certificate.threat.weights, "this sentence")
     found = certificate.attack_found
     proven = certificate.targets - certificate.certified
     return f"{'?' if found is None else count(found)} … {count(proven)}", between(found, proven)
@@ -382,6 +385,7 @@ def between(found: int | None, proven: int) -> Text:
 
 def gain(certificate: Certificate) -> Text:
     """The collective count compared with the naive count."""
+    refuse_weights(certificate.threat.weights, "this sentence")
     more = certificate.certified - certificate.naive_certified
     if not more:
         return text("as many as the naive certificate")
@@ -390,6 +394,7 @@ def gain(certificate: Certificate) -> Text:
 
 def summary(certificate: Certificate, of: int | None = None) -> Text:
     """In one line, where there is no room for the guarantee; `of`: the targets are the correct labels among these."""
+    refuse_weights(certificate.threat.weights, "this sentence")
     proven = certificate.certified
     whole = certificate.targets if of is None else of
     kind = "labels certified" if of is None else "labels correct and certified"

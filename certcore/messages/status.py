@@ -10,6 +10,7 @@ from certcore.common.exact import decimal_text
 from certcore.common.rounding import rounded_up, share_down
 from certcore.domain.perturbations import LABELS
 from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import refuse_weights
 from certcore.instance.instance import Instance
 from certcore.messages.attacker import beside
 from certcore.messages.guarantee import confidence, no_targets, subject
@@ -45,6 +46,7 @@ _NO_MORE = {
 
 def status(certificate: Certificate) -> Text:
     """The solver status, and what it means for the number beside it."""
+    refuse_weights(certificate.threat.weights, "this sentence")
     ended = certificate.status
     if certificate.size is None and ended is Status.OPTIMAL:
         return totals()
@@ -79,6 +81,7 @@ def defence_ended(tries: int, ended: Status, relaxation: str) -> Text:
 
 def limit_words(certificate: Certificate) -> Text:
     """The bound in words, with its source."""
+    refuse_weights(certificate.threat.weights, "this sentence")
     return text(f"at most {rounded_up(certificate.bound, 4)} ({certificate.relaxation}; proven in exact arithmetic)")
 
 
@@ -90,6 +93,7 @@ def radius(instance: Instance, threat: ThreatModel, found: Radius, of: np.ndarra
 
     `of`: the targets are the right labels among these nodes, and the share is a fraction of the right labels.
     """
+    refuse_weights(threat.weights, "this sentence")
     if not found.targets:
         return no_targets()
     others = beside(threat, found.vary, directed=instance.graph.directed)

@@ -55,5 +55,5 @@ def hold_against_certificates(
             f"certcore {__version__}, instance {instance.digest}, {len(flips)} flips"
         )
     # From now on every certified count is compared with this attack.
-    remember(instance, problem.threat, int(lost.sum()))
+    remember(instance, problem.threat, allocation.loss)
     return allocation

@@ -133,19 +133,20 @@ class BallotsStructure(Structure):
         return np.where(self.flips.kind == kind, result, 0.0)
 
     def spend_tokens(self, amounts: np.ndarray, open_: np.ndarray) -> tuple[np.ndarray, int | None]:
-        """Spend new senders on the targets with the smallest M first.
+        """Spend new senders on the targets with the smallest M per weight first.
 
-        Returns the fraction of each target that is broken, and M of the first target for which they do not suffice
-        (None if they suffice for all).
+        Returns the fraction of each target that is broken, and the first target for which they do not suffice (None
+        if they suffice for all).
         """
         tokens = int((amounts * self.units)[[ADJ_ADD, INJECT]].sum())
-        order = np.flatnonzero(open_)[np.argsort(self.means.need[open_], kind="stable")]
+        each = self.means.need[open_] / self.groups.weight[open_]
+        order = np.flatnonzero(open_)[np.argsort(each, kind="stable")]
         need = self.means.need[order]
         left = tokens - np.concatenate([[0], np.cumsum(need)])[: len(need)]
         share = np.zeros(len(open_))
         share[order] = np.clip(left / need, 0.0, 1.0)
         enough = int(np.searchsorted(np.cumsum(need), tokens, side="right"))
-        return share, int(need[enough]) if enough < len(need) else None
+        return share, int(order[enough]) if enough < len(need) else None
 
 
 class BallotsBuilder(Builder):
@@ -183,6 +184,9 @@ class BallotsBuilder(Builder):
             rhs=rhs,
             field_capacity={},
             units=self._units(),
+            scale_bits=self.problem.scale_bits,
+            step=self.problem.step,
+            mean_weight=self.problem.mean_weight,
             means=self.means,
             by_counting=plain and not self.problem.limited(ADJ_ADD),
             other_ends=len(self.other_end_columns),
@@ -243,7 +247,7 @@ class BallotsBuilder(Builder):
         alive = np.flatnonzero(means.suffice(np.array(self.extent), None))
         of_target = np.full(count, -1, dtype=np.int64)
         of_target[alive] = np.arange(len(alive))
-        self.groups = Groups(of_target, alive, np.ones(len(alive), dtype=np.int64))
+        self.groups = Groups(of_target, alive, problem.weights[alive])
         self.means = means.at(alive)
         self.nodes = nodes[alive]
         amount = np.zeros((len(alive), len(TYPES)), dtype=np.int64)

@@ -68,7 +68,7 @@ class Builder:
             relaxation=self.relaxation,
             types=self.types,
             extent=self.extent,
-            constant=int(fronts.fallen.sum()),
+            constant=self.problem.weigh(fronts.fallen),
             groups=self.groups,
             points=self.points,
             flips=self.flips,
@@ -80,6 +80,9 @@ class Builder:
             rhs=rhs,
             field_capacity={} if self.relaxation.has_indicators else {k: self._supply(k) for k in self.types},
             units=np.ones(len(TYPES), dtype=np.int64),
+            scale_bits=self.problem.scale_bits,
+            step=self.problem.step,
+            mean_weight=self.problem.mean_weight,
         )
 
     # Columns.
@@ -95,7 +98,8 @@ class Builder:
         of_target = np.full(len(problem.targets), -1, dtype=np.int64)
         of_target[alive] = group
         count = len(representative)
-        weight = np.bincount(group, minlength=count).astype(np.int64)
+        weight = np.zeros(count, dtype=np.int64)
+        np.add.at(weight, group, problem.weights[alive])
         self.groups = Groups(of_target, alive[representative] if count else _EMPTY, weight)
         self.node_field = nodes[alive[representative]]
         self.edge_field = edges[alive[representative]] if edges is not None else None

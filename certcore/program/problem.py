@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -15,6 +16,9 @@ from certcore.domain.perturbations import ADJ_DEL, TABLE, TYPES, UNLIMITED
 from certcore.domain.threat import ThreatModel
 from certcore.instance.fields import Fields, fields_of
 from certcore.instance.instance import Instance
+
+#: Dual values are integers over two to this power, or a smaller one where weights are large.
+SCALE_BITS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,8 +35,8 @@ class Problem:
     def __post_init__(self) -> None:
         graph, scale = self.instance.graph, self.instance.scale
         threat = self.threat.bound_to(scale if scale is None or self.round_up else replace(scale, up=False))
-        object.__setattr__(self, "threat", threat)
         threat.check(graph)
+        object.__setattr__(self, "threat", threat.weighed(graph, np.asarray(self.instance.targets)))
         if self.instance.base.local is not None:
             self.instance.base.local.check(threat.budgets, threat.local_limits(graph))
         if self.instance.node_field is not None and any(not TABLE[k].at_nodes for k in self.in_play):
@@ -64,6 +68,43 @@ class Problem:
             return self.like.targets
         chosen = self.threat.targets
         return np.asarray(self.instance.targets if chosen is None else chosen)
+
+    @cached_property
+    def weights(self) -> np.ndarray:
+        """For each target how often it counts, a whole number of at least 1; 1 unless weights are given."""
+        if self.like is not None:
+            return self.like.weights
+        given = self.threat.weights
+        return np.ones(len(self.targets), dtype=np.int64) if given is None else given.values[self.targets]
+
+    @property
+    def total(self) -> int:
+        """The sum of all weights: the number of targets unless weights are given."""
+        return int(self.weights.sum())
+
+    def weigh(self, chosen: np.ndarray) -> int:
+        """The sum of the weights of some targets, given by a mask."""
+        return int(self.weights[chosen].sum())
+
+    @property
+    def is_weighted(self) -> bool:
+        """Whether some target counts more than once."""
+        return bool(self.weights.max(initial=1) > 1)
+
+    @property
+    def scale_bits(self) -> int:
+        """Dual values are integers over two to this power: so large that all weights together stay below 2⁵²."""
+        return min(SCALE_BITS, 52 - self.total.bit_length()) if self.is_weighted else SCALE_BITS
+
+    @property
+    def step(self) -> int:
+        """Bounds that differ by less settle no search: one target, or a ten-thousandth of all weights."""
+        return max(1, self.total // 10**4) if self.is_weighted else 1
+
+    @property
+    def mean_weight(self) -> float:
+        """A power of two near the mean weight: solvers are given weights over it, and their tolerances times it."""
+        return 2.0 ** round(math.log2(self.total / len(self.targets))) if self.is_weighted else 1.0
 
     @cached_property
     def fronts(self) -> Fronts:
@@ -140,7 +181,7 @@ class Problem:
     @cached_property
     def naive_certified(self) -> int:
         """Targets certified one by one at the global budgets (the paper's naive certificate)."""
-        return int(self.fronts.certified(self.threat.budgets)[self.targets].sum())
+        return self.weigh(self.fronts.certified(self.threat.budgets)[self.targets])
 
 
 def whole_graph(instance: Instance, threat: ThreatModel) -> bool:

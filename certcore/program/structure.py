@@ -32,7 +32,7 @@ class Groups:
     representative: np.ndarray
     """One target of each group, by position."""
     weight: np.ndarray
-    """Number of targets in the group."""
+    """Number of targets in the group, or the sum of their weights."""
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -137,6 +137,15 @@ class Structure:
     field_capacity: dict[int, FieldCapacity] = field(repr=False)
     units: np.ndarray = field(repr=False)
     """(types,): how many flips one unit of a global budget pays for; 1 except for ballots."""
+    scale_bits: int
+    """See `certcore.program.problem.Problem`, also for the next two."""
+    step: int
+    mean_weight: float
+
+    @property
+    def scale(self) -> int:
+        """The common denominator of all dual values."""
+        return 1 << self.scale_bits
 
     @property
     def has_fields(self) -> bool:
@@ -145,7 +154,7 @@ class Structure:
 
     @cached_property
     def objective(self) -> np.ndarray:
-        """Objective coefficients: the number of targets in a group."""
+        """Objective coefficients: the weight of a group."""
         objective = np.zeros(self.columns.count, dtype=np.int64)
         if self.relaxation.has_indicators:
             objective[self.columns.indicators] = self.groups.weight

@@ -36,6 +36,8 @@ class Allocation:
     """(edges, 2): edges of new nodes, each as a new node (numbered from N on) and the node it is joined to."""
     shown: np.ndarray = field(default_factory=lambda: empty_edges())
     """Ballots: rewritten and new nodes, each with the class for which it shows a full ballot."""
+    loss: int = 0
+    """In an attack, how many targets are broken; with weights, the sum of theirs."""
 
     @property
     def bytes(self) -> int:
@@ -118,9 +120,8 @@ def replay(
     else:
         attacked = problem.fronts.uncertified_at(problem.targets, inside)
     share = np.asarray(attackers, dtype=float)
-    return Allocation(
-        attributes, deleted, added, share, inside, attacked.astype(float), True, injected, shown
-    )  # fmt: skip
+    loss = problem.weigh(np.asarray(attacked, dtype=bool))
+    return Allocation(attributes, deleted, added, share, inside, attacked.astype(float), True, injected, shown, loss)
 
 
 def _labels_changed(

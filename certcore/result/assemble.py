@@ -82,9 +82,9 @@ def with_bound(
     problem: Problem, relaxation: Relaxation, bound: Fraction, status: Status, started: float
 ) -> Certificate:
     """A certificate from the proven bound only, for any relaxation."""
-    count = certified_count(len(problem.targets), bound)
+    count = certified_count(problem.total, bound)
     return Certificate(
-        targets=len(problem.targets),
+        targets=problem.total,
         certified=count,
         naive_certified=problem.naive_certified,
         bound=bound,
@@ -103,7 +103,7 @@ def _proof(problem: Problem, structure: Structure, answer: BoundResult) -> tuple
     y, cuts = plain_duals(program), Cuts.none()
     if answer.duals is not None and answer.bound < plain_bound(program):
         y, cuts = answer.duals.repaired(program), answer.duals.cuts
-    bound = structure.constant + exact_bound(replace(program, cuts=cuts), y)
+    bound = structure.constant + exact_bound(replace(program, cuts=cuts), y, structure.scale_bits)
     return bound, make_proof(problem, structure.relaxation, bound, y, cuts)
 
 
@@ -122,7 +122,8 @@ def integer_claim(
     solution = model.solve(time_limit=max(time_limit, 0.1), cancel=cancel, method=Method.BRANCH_AND_BOUND)
     if solution.status is Status.FAILED or not math.isfinite(solution.limit):
         return None
-    left = min(math.floor(proven.bound), structure.constant + max(0, math.floor(solution.limit + 1e-6)))
+    limit = max(0, math.floor(solution.limit + 1e-6 * structure.mean_weight))
+    left = min(math.floor(proven.bound), structure.constant + limit)
     if left < max(most_attacked(problem.instance, problem.threat), proven.attack_found or 0):
         return None
     return proven.targets - left

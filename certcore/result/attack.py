@@ -65,7 +65,7 @@ def find_attack(
         problem_found = inadmissible(problem, candidate)
         if problem_found is not None:
             raise AssertionError(f"the attack breaks the threat model: {problem_found}")
-        if candidate.attacked.sum() > best.attacked.sum():
+        if candidate.loss > best.loss:
             best = candidate
     return best
 

@@ -37,7 +37,8 @@ class Certificate(GraphDisplay):
     """A collective certificate: at least `certified` of the `targets` labels stay, whatever the attacker does.
 
     The count is a statement about all targets together. It does not say *which* labels stay: a target that no found
-    attack breaks may still be broken by another attack, unless it is certified on its own.
+    attack breaks may still be broken by another attack, unless it is certified on its own. With weights all counts are
+    sums of the targets' weights, over the common denominator of decimals.
     """
 
     targets: int
@@ -106,9 +107,28 @@ class Certificate(GraphDisplay):
         return self.certified / self.targets if self.targets else 0.0
 
     @property
+    def weight(self) -> Fraction:
+        """The weight of all targets as it was given; their number without weights."""
+        return self._given(self.targets)
+
+    @property
+    def kept(self) -> Fraction:
+        """The weight that stays, whatever the attacker does."""
+        return self._given(self.certified)
+
+    @property
+    def worst_loss(self) -> Fraction:
+        """The most weight that can be lost: `weight` − `kept`."""
+        return self.weight - self.kept
+
+    def _given(self, amount: int) -> Fraction:
+        weights = self.threat.weights
+        return Fraction(amount) if weights is None else weights.exact(amount)
+
+    @property
     def attack_found(self) -> int | None:
         """Targets broken by the best replayed integer attack; None if no attack was searched for."""
-        return None if self.attack is None else int(self.attack.attacked.sum())
+        return None if self.attack is None else self.attack.loss
 
     def to_json(self) -> dict[str, Any]:
         """The fields of `certify --json`."""

@@ -210,15 +210,15 @@ class Annealer:
 
     @property
     def found(self) -> int:
-        """Targets that the best attack breaks."""
-        return -1 if self.best is None else int(self.best.attacked.sum())
+        """Targets that the best attack breaks, or the sum of their weights."""
+        return -1 if self.best is None else self.best.loss
 
     def offer(self, attack: Allocation | None) -> None:
         """Offer a known attack (greedy, other budgets); it is kept if it is admissible and the best so far."""
         if attack is None or inadmissible(self.problem, attack) is not None:
             return
         again = replay(self.problem, attack.attributes, attack.deleted, attack.added, attack.attackers)
-        if int(again.attacked.sum()) > self.found:
+        if again.loss > self.found:
             self.best = again
             self.best_amount = self.sites.amounts_of(again)
 
@@ -300,7 +300,7 @@ class Annealer:
         reason = inadmissible(self.problem, attack)
         if reason is not None:
             raise AssertionError(f"the attack breaks the threat model: {reason}")
-        if int(attack.attacked.sum()) > self.found:
+        if attack.loss > self.found:
             self.best, self.best_amount = attack, state.amount.copy()
 
 
@@ -317,7 +317,7 @@ class _Annealed(_Flips):
         within = np.arange(len(points)) - points.first[points.group]
         amounts = points.amount[:, self.types]
         far = (amounts > budgets[self.types]).any(axis=1)
-        self.weight = structure.groups.weight.astype(np.float64)
+        self.weight = structure.groups.weight / structure.mean_weight
         shape = (len(structure.groups), int(sizes.max(initial=1)), len(self.types))
         self.need = np.full(shape, max(10**6, 4 * int(amounts.max(initial=0))), dtype=np.float64)
         self.need[points.group[~far], within[~far]] = amounts[~far]
@@ -353,8 +353,8 @@ class _Annealed(_Flips):
 
     @property
     def broken(self) -> int:
-        """Number of program targets that the current flips break."""
-        return int(self.weight @ self.reached)
+        """What the current flips break of the program: a number of targets, or the sum of their weights."""
+        return int(self.structure.groups.weight[self.reached].sum())
 
     # Gains.
 

@@ -41,7 +41,7 @@ class AttackSites:
         self.ends = np.repeat(self.site[:, None], 2, axis=1)
         """The nodes at a site; the same node twice for attributes."""
         self.ends[self.is_edge] = graph.edges[self.site[self.is_edge]]
-        reach = (self.by_site @ structure.groups.weight.astype(float)) * np.minimum(self.cap, 16)
+        reach = (self.by_site @ structure.groups.weight / structure.mean_weight) * np.minimum(self.cap, 16)
         self.pull = np.zeros(graph.n_nodes)
         """For each node, the number of targets that its sites influence, weighted by capacity."""
         for end in (0, 1):

@@ -63,13 +63,15 @@ class _Memory:
 
 
 _lock = threading.Lock()
-_memories: OrderedDict[tuple[str, bytes], _Memory] = OrderedDict()
+_memories: OrderedDict[tuple[str, bytes, bytes], _Memory] = OrderedDict()
 
 
 def _memory(instance: Instance, threat: ThreatModel) -> _Memory:
     """The store for this instance (its digest includes the base rule) and these targets; requires the lock."""
     targets = np.asarray(instance.targets if threat.targets is None else threat.targets, dtype=np.int64)
-    key = (instance.digest, np.sort(targets).tobytes())  # counts do not depend on the order
+    weighed = threat.weighed(instance.graph, targets)
+    weights = b"" if weighed.weights is None else weighed.weights.values[np.sort(targets)].tobytes()
+    key = (instance.digest, np.sort(targets).tobytes(), weights)  # counts do not depend on the order
     found = _memories.get(key)
     if found is None:
         found = _memories[key] = _Memory()
@@ -87,7 +89,7 @@ def _attacks(instance: Instance, threat: ThreatModel) -> list[KnownAttack]:
 def remember(instance: Instance, threat: ThreatModel, attacked: int) -> None:
     """Store a replayed attack, and compare it with all existing results."""
     # The targets are part of the key; storing them with each attack would take most of the memory.
-    found = KnownAttack(threat.replace(targets=None), attacked)
+    found = KnownAttack(threat.replace(targets=None, weights=None), attacked)
     with _lock:
         memory = _memory(instance, threat)
         if not any(old.attacked >= attacked and old.within(instance, threat) for old in memory.attacks):

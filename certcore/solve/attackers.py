@@ -162,4 +162,4 @@ class AttackerPricing:
         family = np.repeat(np.array([LINK_CUT, REACH_CUT], dtype=np.int8), [len(links), len(touched)])
         cuts = Cuts(family, np.concatenate([links, touched]))
         y = np.concatenate([priced.duals.rows, priced.link[links], priced.duals.touch[touched]])
-        return IntegerDuals.of(self.structure, scaled(y), cuts)
+        return IntegerDuals.of(self.structure, scaled(y, self.structure.scale_bits), cuts)

@@ -83,7 +83,7 @@ class Shape:
             incidence = Incidence(sp.csr_array(sp.block_diag([incidence.pattern, touch], format="csr")))
             block = np.concatenate([block, np.full(count, len(s.types))])
             amount = np.concatenate([amount, np.ones((len(s.points), 1))], axis=1)
-        weight = s.groups.weight.astype(np.float64)
+        weight = s.groups.weight / s.mean_weight
         unit = np.array([power_of_two(amount[:, i]) if not TABLE[k].whole else 1.0 for i, k in enumerate(s.types)])
         unit = np.append(unit, 1.0) if attackers else unit
         return cls(incidence, block, amount / unit, s.points.group, s.points.first, weight, attackers, unit)

@@ -154,7 +154,7 @@ class Large:
                 cancel=cancel, report=lambda found: self._tell(program, outcome, found),
             )  # fmt: skip
             self._tell(program, outcome, found)
-            x[s.columns.flips], y[s.field_rows] = found.x, found.y
+            x[s.columns.flips], y[s.field_rows] = found.x, s.mean_weight * found.y
         else:
             y = crude_duals(program)
         if over(deadline, cancel):
@@ -171,13 +171,13 @@ class Large:
         """Prove the bound of the first-order method's dual values so far, and publish it."""
         s = self.structure
         y = np.zeros(s.matrix.shape[0])
-        y[s.field_rows] = found.y
-        worth = s.incidence.reach(found.y)
+        y[s.field_rows] = s.mean_weight * found.y
+        worth = s.incidence.reach(y[s.field_rows])
         upper = program.upper[s.columns.flips]
         for k in s.types:
             mine = s.flips.kind == k
             y[s.global_row[k]] = knapsack(worth[mine], upper[mine], program.budgets[k])[1]
-        self._offer(program, outcome, IntegerDuals.of(s, scaled(y)))
+        self._offer(program, outcome, IntegerDuals.of(s, scaled(y, s.scale_bits)))
 
     def _offer(self, program: Program, outcome: Outcome, duals: IntegerDuals | None) -> bool:
         """Keep and publish dual values that prove a better bound; returns whether they did."""
@@ -193,7 +193,7 @@ class Large:
         assert proposal.x is not None
         assert proposal.y is not None
         x, y = proposal.x, proposal.y
-        self._offer(program, outcome, IntegerDuals.of(s, scaled(y)))
+        self._offer(program, outcome, IntegerDuals.of(s, scaled(y, s.scale_bits)))
         value = s.constant + dot(s.objective, x)
         if value > outcome.lower:
             outcome.lower, outcome.x = value, x
@@ -202,11 +202,11 @@ class Large:
         reduced = model.reduced_costs(y)[s.columns.flips]
         price = y[s.global_row[s.flips.kind]]
         absent = ~model.has(np.arange(len(s.flips)))
-        sites = np.flatnonzero(absent & (reduced > LARGE.rounding * np.maximum(price, 1.0)))
+        sites = np.flatnonzero(absent & (reduced > LARGE.rounding * np.maximum(price, s.mean_weight)))
         if len(sites):
             more = np.flatnonzero(absent & (reduced > -0.003 * price))
             sites = more[np.argsort(-reduced[more])[: LARGE.max_sites]]
-        groups = np.flatnonzero(model.gaps(x, y) > LARGE.rounding)
+        groups = np.flatnonzero(model.gaps(x, y) > LARGE.rounding * s.mean_weight)
         model.add_columns_and_groups(sites, groups)
         return bool(len(sites) or len(groups))
 

@@ -88,9 +88,10 @@ class LargeBallots:
         rows, duals = np.zeros(0, dtype=np.int64), np.zeros(0)
         for _ in range(BALLOTS.max_rounds):
             y, reduced = self._complete(program, rows, duals)
-            if outcome.offer(program, IntegerDuals.of(s, scaled(y))) and publish is not None and outcome.duals:
+            better = outcome.offer(program, IntegerDuals.of(s, scaled(y, s.scale_bits)))
+            if better and publish is not None and outcome.duals:
                 publish(outcome.duals)
-            if float(outcome.bound) - outcome.lower <= BALLOTS.close * max(1.0, float(outcome.bound)):
+            if float(outcome.bound) - outcome.lower <= BALLOTS.close * max(s.mean_weight, float(outcome.bound)):
                 outcome.status = Status.OPTIMAL
                 break
             missing = self._missing(program, reduced)
@@ -134,12 +135,10 @@ class LargeBallots:
         limits = np.asarray((part > 0).sum(axis=1)).ravel() > 0
         limits[self.structure.rows["choose"]] = False  # these repeat the upper bounds of the points
         rows = np.flatnonzero(limits)
-        h = quiet_highs()
+        h, mean = quiet_highs(), self.structure.mean_weight
         upper = program.upper[columns].astype(np.float64)
         none = np.zeros(0, dtype=np.int32)
-        h.addCols(
-            len(columns), -program.objective[columns].astype(np.float64), 0 * upper, upper, 0, none, none, np.zeros(0)
-        )
+        h.addCols(len(columns), -program.objective[columns] / mean, 0 * upper, upper, 0, none, none, np.zeros(0))
         add_rows(h, part[rows], program.rhs[rows])
         if self._warm:
             basis = highspy.HighsBasis()
@@ -154,7 +153,7 @@ class LargeBallots:
         self._column_status[columns], self._row_status[rows] = basis.col_status, basis.row_status
         self._warm = True
         x = np.clip(np.array(found.col_value), 0.0, upper)
-        return status, columns, x, rows, np.maximum(-np.array(found.row_dual), 0.0)
+        return status, columns, x, rows, mean * np.maximum(-np.array(found.row_dual), 0.0)
 
     def _complete(self, program: Program, rows: np.ndarray, duals: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Dual values of all rows from those of the restricted master, and the reduced costs of all columns."""
@@ -163,9 +162,9 @@ class LargeBallots:
         y = np.zeros(s.matrix.shape[0])
         y[rows] = duals
         outside = program.open & ~groups
-        y[s.rows["share"]][outside & self._by_share] = 1 / SHARE
+        y[s.rows["share"]][outside & self._by_share] = s.groups.weight[outside & self._by_share] / SHARE
         by_count = outside & ~self._by_share
-        y[s.rows["count"]][by_count] = 1 / s.means.need[by_count]
+        y[s.rows["count"]][by_count] = s.groups.weight[by_count] / s.means.need[by_count]
         worth = -(s.steady_columns @ y)
         absent = ~inside[self._parts]
         y[self._uses[absent]] = np.maximum(worth[self._parts[absent]], 0.0)
@@ -181,17 +180,18 @@ class LargeBallots:
     def _missing(self, program: Program, reduced: np.ndarray) -> np.ndarray:
         """Changes outside the restricted master with positive reduced costs, those with the largest ones first."""
         s = self.structure
+        least = BALLOTS.rounding * s.mean_weight
         value = np.where(self._is_change & ~self._chosen & (program.upper > 0), reduced, 0.0)
         if s.has_sigma:
             # A flip is missing if an attacker who can pay for it is.
-            attackers = np.where(reduced[s.columns.attackers] > BALLOTS.rounding, reduced[s.columns.attackers], 0.0)
+            attackers = np.where(reduced[s.columns.attackers] > least, reduced[s.columns.attackers], 0.0)
             paid = sp.csr_array(program.matrix[:, s.columns.attackers] != 0)
             best = np.zeros(s.matrix.shape[0])
             best[:] = paid @ attackers
             tied = self._ties >= 0
             flips = value[s.columns.flips]
             flips[tied] = np.where(flips[tied] > 0, best[self._ties[tied]], 0.0)
-        found = np.flatnonzero(value > BALLOTS.rounding)
+        found = np.flatnonzero(value > least)
         kind = np.append(s.flips.kind, -1)[np.minimum(found, len(s.flips))]
         order = np.lexsort((-value[found], kind))
         rank = np.arange(len(order)) - np.searchsorted(kind[order], kind[order])

@@ -72,9 +72,9 @@ class LargeWithSigma(Large):
         s = self.structure
         rows, touch = np.zeros(s.matrix.shape[0]), np.zeros(len(s.groups))
         count = s.field_rows.stop - s.field_rows.start
-        rows[s.field_rows] = found.y[:count]
+        rows[s.field_rows] = s.mean_weight * found.y[:count]
         if len(found.y) > count:
-            touch = found.y[count:]
+            touch = s.mean_weight * found.y[count:]
         return self._offer_prices(program, outcome, Duals(rows, touch))
 
     def _offer_prices(
@@ -106,16 +106,17 @@ class LargeWithSigma(Large):
             outcome.lower, outcome.x = value, x
         if outcome.gap <= LARGE.close:
             return True
+        least = LARGE.rounding * s.mean_weight
         # Dual value of σ in the restricted master; an attacker of larger value has columns that are missing there.
         asked = float(rows[s.rows["sigma"]][0])
-        missing = priced.value - asked > LARGE.rounding * max(asked, 1.0)
+        missing = priced.value - asked > least * max(asked / s.mean_weight, 1.0)
         if missing.any():
             missing |= priced.value > SIGMA.more_value * asked
-        positive = (priced.gain > priced.threshold + LARGE.rounding) & ~self._pricing.linked
+        positive = (priced.gain > priced.threshold + least) & ~self._pricing.linked
         grown = self._add_columns_and_groups(model, priced, missing, SIGMA.more_gain, positive)
         # By so much the reach cuts of groups outside the restricted master lower their tangents.
         slack = np.where(model.group_in, 0.0, self._touch)
-        groups = np.flatnonzero(model.gaps(x, proposal.y) - slack > LARGE.rounding)
+        groups = np.flatnonzero(model.gaps(x, proposal.y) - slack > least)
         if len(groups):
             self._add_groups(model, groups)
         return grown or bool(len(groups))

@@ -269,7 +269,8 @@ class Master:
         if solution.dual_valid:
             y = np.zeros(len(self._rhs))
             y[: len(self.tangents)] = self.tangents
-            y[self._rows] = np.maximum(-np.array(solution.row_dual), 0.0) / self.scaling.of_rows(self._rows)
+            solved = np.maximum(-np.array(solution.row_dual), 0.0)
+            y[self._rows] = self.scaling.worth * solved / self.scaling.of_rows(self._rows)
         count = int(info.simplex_iteration_count + info.ipm_iteration_count)
         return Proposal(status, x, y, time.perf_counter() - started, count)
 
@@ -334,7 +335,8 @@ class Master:
         self._columns = np.concatenate([self._columns, columns])
         unit = self.scaling.of_columns(columns)
         block = self.scaling.entries(block, unit, 1 / self.scaling.of_rows(self._rows))
-        add_columns(self._h, block, -self._objective[columns] * unit, self._upper[columns] / unit)
+        cost = -self._objective[columns] * unit / self.scaling.worth
+        add_columns(self._h, block, cost, self._upper[columns] / unit)
         self._stale_costs = True
 
     def _enter_rows(self, rows: np.ndarray) -> None:
@@ -373,7 +375,7 @@ class Master:
         outside = np.where(self.group_in[s.row_group[rows]], 0.0, self.tangents[rows])
         worth = self._objective.copy()
         worth[s.columns.flips] += s.incidence.reach(outside)  # flips stand in the field rows with coefficient −1
-        cost = -worth[self._columns] * self.scaling.of_columns(self._columns)
+        cost = -worth[self._columns] * self.scaling.of_columns(self._columns) / self.scaling.worth
         self._h.changeColsCost(len(self._columns), np.arange(len(self._columns), dtype=np.int32), cost)
         self._stale_costs = False
 
@@ -403,7 +405,7 @@ class WholeProgram(Master):
             self._h.setOptionValue("simplex_scale_strategy", 0)
         lp = highspy.HighsLp()
         lp.num_col_, lp.num_row_ = matrix.shape[1], matrix.shape[0]
-        lp.col_cost_ = -program.objective.astype(np.float64)
+        lp.col_cost_ = -program.objective / self.scaling.worth
         lp.col_lower_ = np.zeros(lp.num_col_)
         lp.col_upper_ = self._upper / columns
         lp.row_lower_ = np.full(lp.num_row_, -highspy.kHighsInf)
@@ -446,7 +448,7 @@ class WholeProgram(Master):
         status = run(h, time_limit=time_limit, cancel=cancel, method=method)
         found = self._proposal(status, started)
         if self._integer:
-            return replace(found, y=None, limit=-h.getInfo().mip_dual_bound)
+            return replace(found, y=None, limit=-self.scaling.worth * h.getInfo().mip_dual_bound)
         basis = h.getBasis()
         if not basis.valid:
             return found

@@ -86,7 +86,7 @@ class Pricing:
         s, gain = self.structure, found.gain
         if len(self._rows):
             return self._with_attackers(found, most)
-        missing = np.flatnonzero(gain > STRONG.rounding)
+        missing = np.flatnonzero(gain > STRONG.rounding * s.mean_weight)
         lack = 0.0
         for k in s.types:
             mine = missing[s.flips.kind[missing] == k]
@@ -96,7 +96,8 @@ class Pricing:
 
     def _with_attackers(self, found: Completed, most: int) -> tuple[np.ndarray, float]:
         value = found.reduced_costs[self.structure.columns.attackers]
-        paying = np.flatnonzero(value > STRONG.rounding)
+        least = STRONG.rounding * self.structure.mean_weight
+        paying = np.flatnonzero(value > least)
         paying = paying[np.argsort(-value[paying], kind="stable")]
         chosen = np.zeros(len(value))
         chosen[paying[:most]] = 1.0
@@ -104,7 +105,7 @@ class Pricing:
         mine = mine[~self.model.has(mine) & (self.upper[mine] > 0)]
         # Some attackers are needed only in reach cuts; adding any one of their flips adds them.
         mine = mine[np.argsort(-found.gain[mine], kind="stable")]
-        several = mine[found.gain[mine] > STRONG.rounding][: STRONG.flips_each * most]
+        several = mine[found.gain[mine] > least][: STRONG.flips_each * most]
         first = mine[np.unique(self._row_of[mine], return_index=True)[1]]
         return np.union1d(several, first), float(value[paying[: self.program.sigma or 0]].sum())
 

@@ -2,9 +2,9 @@
 
 A solver's tolerances are absolute, while real amounts have units of which a target may need a million: rounding errors
 of their small dual values, times large budgets, are whole targets. So every row and every flip column of a type with
-real amounts is divided by one power of two. The factor is 1 for flips. Powers of
-two are exact, and what a solver returns is in the program's own units again: integers, proofs and checkers never see
-the factors.
+real amounts is divided by one power of two, and the objective by one near the mean weight of targets. The factor is 1
+for flips and for targets without weights. Powers of two are exact, and what a solver returns is in the program's own
+units again: integers, proofs and checkers never see the factors.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ class Scaling:
 
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
+        self.worth = structure.mean_weight
         self.of_type = np.ones(len(TYPES))
         for k in structure.types:
             if not TABLE[k].whole:

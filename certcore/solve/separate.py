@@ -71,7 +71,7 @@ class Separator:
         )
         self.top = int(min(sites.most, self.need.max(initial=0)))
         """The largest useful number of levels: the largest amount that a target needs."""
-        self.weight = s.groups.weight[self.group].astype(np.float64)
+        self.weight = s.groups.weight[self.group] / s.mean_weight
         self.numbers: list[int] = []
         """Numbers in `levels` of the sets of this type."""
         self.masks = np.zeros((0, count), dtype=bool)

@@ -297,7 +297,7 @@ class Solver:
         lower = float(self.structure.constant)
         if found.x is not None:
             lower = max(lower, self.structure.constant + self._objective(program, found.x))
-        if status is Status.OPTIMAL and float(best) - lower > 1e-3 + 1e-5 * float(best):
+        if status is Status.OPTIMAL and float(best) - lower > 1e-3 * self.structure.mean_weight + 1e-5 * float(best):
             status = Status.FAILED
         if status is Status.FAILED:
             large.forget()
@@ -316,13 +316,13 @@ class Solver:
         y = solution.y
         duals = bound = None
         if y is not None and len(y) == self.structure.matrix.shape[0] + len(self._cuts):
-            duals = IntegerDuals.of(self.structure, scaled(y), self._cuts, self._cut_rows)
+            duals = IntegerDuals.of(self.structure, scaled(y, self.structure.scale_bits), self._cuts, self._cut_rows)
         if duals is not None:
             duals = duals.repaired_at(program)
             bound = duals.bound(program)
         constant = self.structure.constant
         least = known if bound is None else min(bound, known)
-        agrees = float(least - constant) <= objective + 1e-3 + 1e-5 * abs(objective)
+        agrees = float(least - constant) <= objective + 1e-3 * self.structure.mean_weight + 1e-5 * abs(objective)
         trusted = agrees if solution.status is Status.OPTIMAL else solution.status is not Status.FAILED
         return _Attempt(solution, constant + objective, bound, duals, trusted)
 

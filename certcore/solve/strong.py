@@ -31,7 +31,7 @@ from certcore.solve.separate import Found, RelaxedView, Separator
 from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
 from certcore.solve.tuning import STRONG
-from certcore.verify.bound import SCALE, scaled
+from certcore.verify.bound import scaled
 from certcore.verify.strong import StrongDuals, repaired, strong_bound, used_only
 
 
@@ -263,7 +263,7 @@ class _Core:
         s, program = self.structure, self.program
         y = np.zeros(s.matrix.shape[0])
         if answer.duals is not None:
-            y = answer.duals.y[: s.matrix.shape[0]] / SCALE
+            y = answer.duals.y[: s.matrix.shape[0]] / s.scale
             if len(answer.duals.cuts):
                 self.cuts = answer.duals.cuts
         else:
@@ -469,7 +469,7 @@ class _Core:
         found = self.pricing.complete(y)
         self._last = found
         value = self.pricing.bound(found, self.rhs)
-        if value >= self.promised - 1e-9:
+        if value >= self.promised - 1e-9 * self.structure.mean_weight:
             return found
         self.promised = value
         self._pending = _Pending(found, list(self.tags), self.cuts, Rows(self.rows, self.rhs))
@@ -478,7 +478,9 @@ class _Core:
     def _worth_proving(self) -> bool:
         known, value = self.search.bound, self.promised
         assert known is not None
-        return math.floor(value + 1e-7) < math.floor(known) or value < float(known) - STRONG.worth_proving
+        s = self.structure
+        more = math.floor((value + 1e-7 * s.mean_weight) / s.step) < math.floor(known / s.step)
+        return more or value < float(known) - STRONG.worth_proving * s.mean_weight
 
     def _prove(self) -> None:
         """Round the best proposal to integers and evaluate it exactly; every row is rebuilt from its tag."""
@@ -489,9 +491,10 @@ class _Core:
         cuts = held.cuts.plus(held.found.links)
         first = self.structure.matrix.shape[0]
         is_cut = np.array([tag is None for tag in tags], dtype=bool)
-        further = scaled(y[first:])
+        bits = self.structure.scale_bits
+        further = scaled(y[first:], bits)
         own = [tag for tag in tags if tag is not None]
-        base = np.concatenate([scaled(y[:first]), further[is_cut], scaled(held.found.values)])
+        base = np.concatenate([scaled(y[:first], bits), further[is_cut], scaled(held.found.values, bits)])
         values = further[~is_cut]
         strong = Rows(sp.csr_array(rows.matrix[np.flatnonzero(~is_cut)]), rows.rhs[~is_cut])
         cut_rows = cuts.rows(self.structure) if len(cuts) else None

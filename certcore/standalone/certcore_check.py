@@ -41,7 +41,8 @@ UNIT_GONE = (
     "the file has field_unit, but fields with weights are no longer supported; write the fields as a 0/1 pattern, or "
     "use certcore 0.3, which knows them"
 )
-SCALE_BITS = 40  # dual values are integers over 2**40
+SCALE_BITS = 40  # dual values are integers over 2**40, with weights over less (see scale_bits)
+MAX_WEIGHTS = 10**12  # largest sum of weights
 MAX_AXIS = 1024  # budgets with more flips of one type count as uncertified by votes (unless such flips have no effect)
 MAX_BUDGET = 10**9
 MAX_BYTES = 2**28
@@ -73,15 +74,24 @@ def read_proof(path: str) -> dict[str, Any]:
     need(len(data) <= MAX_BYTES, "the file is too large")
     proof: dict[str, Any] = json.loads(data.decode("utf-8"), object_pairs_hook=each_name_once)
     keys = "format instance_digest threat targets target_nodes base_rule relaxation bound certified multipliers digest"
-    keys += " needs" if isinstance(proof, dict) and proof.get("format") == "certcore-proof-3" else ""
-    need(isinstance(proof, dict) and set(proof) == set(keys.split()), "an entry is missing or unknown")
-    known = proof["format"] in [f"certcore-proof-{number}" for number in range(1, 6)]
+    need(isinstance(proof, dict), "an entry is missing or unknown")
+    rows = proof.get("format")
+    if rows == "certcore-proof-6":  # weights of targets, with the rows of another format
+        keys, rows = keys.replace("certified", "of weights kept"), proof.get("of")
+    keys += " needs" if rows == "certcore-proof-3" else ""
+    need(set(proof) == set(keys.split()), "an entry is missing or unknown")
+    known = rows in [f"certcore-proof-{number}" for number in range(1, 6)]
     need(known and proof["base_rule"] in ("binary", "multiclass"), "the format or the base rule is unknown")
     return proof
 
 
 def is_whole(value: Any, low: int, high: int) -> bool:
     return type(value) is int and low <= value <= high
+
+
+def scale_bits(weights: list[int]) -> int:
+    """Dual values are integers over two to this power; with weights it leaves their sum below 2**52."""
+    return min(SCALE_BITS, 52 - sum(weights).bit_length()) if max(weights, default=1) > 1 else SCALE_BITS
 
 
 def whole_list(value: Any, low: int, high: int, what: str, *, rising: bool = False) -> list[int]:
@@ -485,20 +495,24 @@ class Threat:
 
 # The attacker's linear program: maximise worth · x subject to rows · x ≤ rhs and 0 ≤ x ≤ upper.
 class Program:
-    def __init__(self, instance: Instance, threat: Threat, targets: np.ndarray, relaxation: str) -> None:
+    def __init__(
+        self, instance: Instance, threat: Threat, targets: np.ndarray, relaxation: str, weights: list[int] | None = None
+    ) -> None:
         self.instance, self.threat, self.paper = instance, threat, relaxation == "paper"
+        weights = [1] * len(targets) if weights is None else weights
+        self.bits = scale_bits(weights)
         self.sigma, self.deletions = threat.sigma is not None, ADJ_DEL in threat.types
         self.columns: list[list[int]] = []  # upper bound, objective coefficient, and the sum yᵀ rows so far
         self.constant = self.fixed = self.count = 0  # targets uncertified anyway, yᵀ rhs, number of rows
         # Targets with the same front points within the budgets and the same field form one group.
         members: dict[tuple[Front, Sites, Sites], int] = defaultdict(int)
-        for target, front in zip(targets.tolist(), instance.base.fronts(targets, threat.budgets)):
+        for target, front, weight in zip(targets.tolist(), instance.base.fronts(targets, threat.budgets), weights):
             if any(not any(point) for point in front):
-                self.constant += 1  # uncertified without any attack
+                self.constant += weight  # uncertified without any attack
             elif front:
                 nodes, edges = instance.field(target)
                 at_nodes = any(k not in (ADJ_ADD, ADJ_DEL) for k in threat.types)
-                members[front, nodes if at_nodes else (), edges if self.deletions else ()] += 1
+                members[front, nodes if at_nodes else (), edges if self.deletions else ()] += weight
         self.fronts, kinds = [front for front, *_ in members], range(len(threat.budgets))
         fields = ({ADJ_ADD: (), ADJ_DEL: edges, -1: nodes} for _, nodes, edges in members)
         self.field = [{k: field.get(k, field[-1]) for k in kinds} for field in fields]
@@ -563,7 +577,7 @@ class Program:
         """The dual bound Σ y · rhs + Σ max(0, worth − yᵀ rows) · upper, exactly; `strong` is format 2, 5, or 0."""
         names = "scale_bits rows values cuts_touch cuts_index" + (" sets strong_rows strong_values" if strong else "")
         fits = isinstance(given, dict) and set(given) == set(names.split())
-        need(fits and is_whole(given["scale_bits"], SCALE_BITS, SCALE_BITS), "the multipliers have another form")
+        need(fits and is_whole(given["scale_bits"], self.bits, self.bits), "the multipliers have another form")
         chosen = whole_list(given["rows"], 0, 2**62, "rows", rising=True)
         values = whole_list(given["values"], 1, 2**62, "values")
         self.duals = dict(zip(chosen, values))
@@ -572,8 +586,8 @@ class Program:
         need(len(chosen) == len(values) and max(chosen, default=-1) < self.count, "rows and values do not fit")
         if strong:
             importlib.import_module("certcore_check_strong").StrongRows(self, given, strong == 5)
-        charged = sum(max(0, (worth << SCALE_BITS) - price) * upper for upper, worth, price in self.columns)
-        return self.constant + Fraction(self.fixed + charged, 1 << SCALE_BITS)
+        charged = sum(max(0, (worth << self.bits) - price) * upper for upper, worth, price in self.columns)
+        return self.constant + Fraction(self.fixed + charged, 1 << self.bits)
 
     def _rows(self) -> None:
         threat, edges = self.threat, self.instance.edges
@@ -664,33 +678,45 @@ def check(proof: dict[str, Any], instance: Instance) -> str:
     need(proof["instance_digest"] == instance.digest, "the proof belongs to another instance")
     need(proof["base_rule"] == "binary" or hasattr(instance.base, "tail"), "a grid knows no multi-class rule")
     own, strong = getattr(instance.base, "format", None), {"certcore-proof-2": 2, "certcore-proof-5": 5}
-    need(proof["format"] in ([own] if own else ["certcore-proof-1", *strong]), "the format is of another base")
+    kind = proof.get("of", proof["format"])
+    need(kind in ([own] if own else ["certcore-proof-1", *strong]), "the format is of another base")
     if "needs" in proof:
         instance.base.state(proof["needs"])
-    rows, relaxation = strong.get(proof["format"], 0), proof["relaxation"]
+    rows, relaxation = strong.get(kind, 0), proof["relaxation"]
     need(relaxation in (("strong",) if rows else ("paper", "tight")), "the relaxation does not belong to this format")
     targets = instance.targets
     if proof["target_nodes"] is not None:
         targets = np.array(whole_list(proof["target_nodes"], 0, instance.n - 1, "targets"), dtype=np.int64)
         need(len(np.unique(targets)) == len(targets), "a target is named twice")
-    count = len(targets)
+    count, weighted, weights = len(targets), "weights" in proof, [1] * len(targets)
     need(is_whole(proof["targets"], count, count), f"there are {count} targets, the proof speaks of another number")
+    if weighted:
+        weights = whole_list(proof["weights"], 1, MAX_WEIGHTS, "weights")
+        need(len(weights) == count and max(weights, default=1) > 1, "weights: another number of them, or all are 1")
+        count = sum(weights)
+        need(count <= MAX_WEIGHTS, "weights: their sum is too large")
     threat = getattr(instance.base, "threat", Threat)(proof["threat"], instance)
     if threat.whole_graph:
         need(proof["multipliers"] is None, "multipliers are given although every field is the whole graph")
-        bound = Fraction(sum(front != () for front in instance.base.fronts(targets, threat.totals())))
+        fronts = instance.base.fronts(targets, threat.totals())
+        bound = Fraction(sum(weight for front, weight in zip(fronts, weights) if front != ()))
     else:
         program = getattr(instance.base, "program", Program)
-        bound = program(instance, threat, targets, relaxation).bound(proof["multipliers"], rows)
+        bound = program(instance, threat, targets, relaxation, weights).bound(proof["multipliers"], rows)
     exact = proof["bound"] == [bound.numerator, bound.denominator] and all(type(part) is int for part in proof["bound"])
     need(exact, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed")
     certified, most = max(0, count - bound.numerator // bound.denominator), -(-bound * 10**4 // 1) / 10**4  # rounded up
-    need(is_whole(proof["certified"], certified, certified), f"the bound certifies {certified}, not what is claimed")
+    claimed, right = (proof["kept"], [certified, count]) if weighted else ([proof["certified"]], [certified])
+    exact = claimed == right and all(type(part) is int for part in claimed)
+    need(exact, f"the bound certifies {certified}, not what is claimed")
     fields = "fields: the whole graph" if threat.whole_graph else instance.told
-    rests = f"(at most {most:.4f} are left uncertified); {fields}; base certificate: {instance.base.told}"
+    left = f"a weight of at most {most:.4f} is" if weighted else f"at most {most:.4f} are"
+    rests = f"({left} left uncertified); {fields}; base certificate: {instance.base.told}"
     if threat.idle:
-        return f"no attack, so no guarantee against anybody: {certified} of {count} have a certificate {rests}"
-    return f"at least {certified} of {count} target labels stay, attacker: {attacker(proof['threat'])} {rests}"
+        whose = f" weight on {len(targets)} target labels has" if weighted else " have"
+        return f"no attack, so no guarantee against anybody: {certified} of {count}{whose} a certificate {rests}"
+    whose = f"weight stays on {len(targets)} target labels" if weighted else "target labels stay"
+    return f"at least {certified} of {count} {whose}, attacker: {attacker(proof['threat'])} {rests}"
 
 
 def main() -> int:

@@ -26,6 +26,7 @@ from certcore_check import (
     Program,
     Threat,
     need,
+    scale_bits,
 )  # fmt: skip
 
 FULL = 2**20  # largest entry of a ballot; fractions of a gap are integers over it
@@ -64,9 +65,11 @@ class Ballots:
 
     threat = staticmethod(lambda given, instance: BallotsThreat(given, instance))
 
-    def program(self, instance: Instance, threat: Threat, targets: np.ndarray, relaxation: str) -> Program:
+    def program(
+        self, instance: Instance, threat: Threat, targets: np.ndarray, relaxation: str, weights: list[int]
+    ) -> Program:
         assert isinstance(threat, BallotsThreat)
-        return BallotsProgram(self, instance, threat, targets, relaxation)
+        return BallotsProgram(self, instance, threat, targets, relaxation, weights)
 
     def gaps(self, node: int) -> tuple[int, dict[int, int]]:
         """The label, and for each rival class the gain at which it overtakes the label."""
@@ -105,7 +108,13 @@ class BallotsProgram(Program):
     threat: BallotsThreat
 
     def __init__(
-        self, base: Ballots, instance: Instance, threat: BallotsThreat, targets: np.ndarray, relaxation: str
+        self,
+        base: Ballots,
+        instance: Instance,
+        threat: BallotsThreat,
+        targets: np.ndarray,
+        relaxation: str,
+        weights: list[int],
     ) -> None:
         need(relaxation == "tight", "ballots have neither the paper's rows nor strong ones")
         self.base, self.instance, self.threat, self.new = base, instance, threat, threat.new
@@ -116,8 +125,10 @@ class BallotsProgram(Program):
         self.number = {edge: e for e, edge in enumerate(instance.edges)}
         free = threat.free
         self.writable = {k: [f and limit > 0 for f, limit in zip(free, threat.limits[k])] for k in self.attributes}
-        facts = [_Facts(self, node) for node in targets.tolist()]
-        self.facts = [fact for fact in facts if fact.falls(None)]
+        self.bits = scale_bits(weights)
+        facts = zip((_Facts(self, node) for node in targets.tolist()), weights)
+        alive = [(fact, weight) for fact, weight in facts if fact.falls(None)]
+        self.facts, self.weights = [fact for fact, _ in alive], [weight for _, weight in alive]
         self._columns()
 
     def can_write(self, node: int) -> bool:
@@ -145,7 +156,8 @@ class BallotsProgram(Program):
         payers = {*self.added, *(m for e in sites for m in self.instance.edges[e])}
         payers |= {m for columns in self.rewritten.values() for m in columns}
         self.attacker = {m: self.column(1) for m in sorted(payers)} if self.sigma else {}
-        self.target = [self.column(int(fact.falls(threat.sigma)), 1) for fact in self.facts]
+        falls = (int(fact.falls(threat.sigma)) for fact in self.facts)
+        self.target = [self.column(upper, weight) for upper, weight in zip(falls, self.weights)]
         self.cut = [{m: self.column(1) for m in fact.cut} for fact in self.facts]
         self.written = [{m: self.column(1) for m in fact.written} for fact in self.facts]
 

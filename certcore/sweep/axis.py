@@ -17,6 +17,7 @@ from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TABLE, TYPES, canonical
 from certcore.domain.scale import read_length
 from certcore.domain.threat import MAX_BUDGET, ThreatModel
+from certcore.program.problem import Problem
 from certcore.program.program import BudgetPoint
 
 
@@ -122,14 +123,15 @@ def local_values(values: Sequence[Any] | np.ndarray, axis: Axis, threat: ThreatM
     return given
 
 
-def naive_counts(
-    fronts: Fronts, targets: np.ndarray, budgets: Sequence[int], axis: Axis, values: list[int]
-) -> np.ndarray:
-    """Targets certified one by one at each value; σ and local budgets do not change them."""
+def naive_counts(problem: Problem, budgets: Sequence[int], axis: Axis, values: list[int]) -> np.ndarray:
+    """Targets certified one by one at each value, or their weights; σ and local budgets do not change them."""
+    fronts, targets = problem.fronts, problem.targets
     if axis.is_sigma or axis.is_local:
-        return np.full(len(values), int(fronts.certified(budgets)[targets].sum()))
+        return np.full(len(values), problem.weigh(fronts.certified(budgets)[targets]))
     smallest = _breaking_value(fronts, budgets, axis.kind)[fronts.front_of_node[targets]]
-    return len(targets) - np.searchsorted(np.sort(smallest), np.asarray(values), side="right")
+    order = np.argsort(smallest)
+    left = problem.total - np.concatenate([[0], np.cumsum(problem.weights[order])])
+    return np.asarray(left[np.searchsorted(smallest[order], np.asarray(values), side="right")])
 
 
 def _breaking_value(fronts: Fronts, budgets: Sequence[int], kind: int) -> np.ndarray:

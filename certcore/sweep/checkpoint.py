@@ -14,8 +14,8 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.npz import read_npz, write_npz
+from certcore.program.problem import SCALE_BITS
 from certcore.sweep.family import digest_of
-from certcore.verify.bound import SCALE
 
 
 def exact(bounds: Sequence[Fraction], shape: tuple[int, ...]) -> np.ndarray:
@@ -26,12 +26,14 @@ def exact(bounds: Sequence[Fraction], shape: tuple[int, ...]) -> np.ndarray:
 
 
 class Checkpoint:
-    """A file of finished cells with bounds times 2**40, for one instance, threat model and grid, with checksum."""
+    """A file of finished cells with bounds times 2**bits, for one instance, threat model and grid, with checksum."""
 
-    def __init__(self, path: str | os.PathLike[str], key: dict[str, Any], shape: tuple[int, ...]) -> None:
+    def __init__(
+        self, path: str | os.PathLike[str], key: dict[str, Any], shape: tuple[int, ...], bits: int = SCALE_BITS
+    ) -> None:
         self.path = Path(path)
         self.key = digest_of(key)
-        self.shape = shape
+        self.shape, self.scale = shape, 1 << bits
         self._stored = shape if len(shape) > 1 else (*shape, 1)
 
     def load(self) -> tuple[np.ndarray, np.ndarray] | None:
@@ -56,12 +58,12 @@ class Checkpoint:
             raise InputError(f"{self.path} is damaged; delete it and run the same command again")
         assert done is not None
         assert numerators is not None
-        bounds = exact([Fraction(n, SCALE) for n in numerators.ravel().tolist()], self.shape)
+        bounds = exact([Fraction(n, self.scale) for n in numerators.ravel().tolist()], self.shape)
         return done.reshape(self.shape).copy(), bounds
 
     def store(self, done: np.ndarray, bounds: np.ndarray) -> None:
         """Write the cells atomically."""
-        numerators = np.array([math.ceil(b * SCALE) for b in bounds.ravel()], dtype=np.int64).reshape(self._stored)
+        numerators = np.array([math.ceil(b * self.scale) for b in bounds.ravel()], dtype=np.int64).reshape(self._stored)
         done = done.reshape(self._stored)
         write_npz(
             self.path,

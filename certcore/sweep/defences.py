@@ -23,7 +23,6 @@ from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
 from certcore.sweep.session import Session, as_session
 from certcore.sweep.solve_options import SolveOptions
-from certcore.verify.bound import SCALE
 
 #: How many of the best-ranked candidates are solved in each step.
 TRIES = 3
@@ -212,7 +211,7 @@ def _ranking(look: _Candidate) -> list[int]:
     reach = _at_nodes(solver, flips * sum((s.reach(k, broken) for k in s.types), np.zeros(len(flips))))
     if s.has_sigma:
         worth[s.attackers.nodes] += np.maximum(answer.x[s.columns.attackers], 0.0) * y[s.rows["sigma"]]
-    order = np.lexsort((-reach, -np.round(worth / SCALE, 6)))
+    order = np.lexsort((-reach, -np.round(worth / (s.scale * s.mean_weight), 6)))
     ranked: list[int] = order[(worth[order] > 0) | (reach[order] > 0)].tolist()
     return ranked
 

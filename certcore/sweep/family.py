@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import Weights
 from certcore.instance.instance import Instance
 from certcore.sweep.solve_options import SolveOptions
 
@@ -25,7 +26,7 @@ class ThreatFamily:
     @classmethod
     def of(cls, threat: ThreatModel) -> ThreatFamily:
         local = _digest(threat.local_mode, *threat.local) if threat.has_local else ""
-        rest = _digest(threat.targets, threat.protected)
+        rest = _digest(threat.targets, threat.protected, *weights_of(threat))
         return cls(threat.sigma is not None, local, rest)
 
     def holds_for(self, other: ThreatFamily) -> bool:
@@ -51,6 +52,8 @@ class Question:
             "threat": self.threat.to_json() | dict.fromkeys(self.varied),
             "targets": None if own is None else np.asarray(own).tolist(),
         }
+        if self.threat.weights is not None:
+            fields["weights"] = _digest(*weights_of(self.threat))
         if self.options is not None:
             fields["relaxation"] = self.options.relaxation
             if self.options.rounds is not None:
@@ -61,6 +64,12 @@ class Question:
     def key(self) -> str:
         """Equal keys mean equal results; names and provenance are included because results show them."""
         return digest_of(self.stored() | {"varied": self.varied, "shown": self.instance.full_digest})
+
+
+def weights_of(threat: ThreatModel) -> tuple[object, ...]:
+    """What keys hold of the weights: which they are, and in what units results show them."""
+    weights = threat.weights
+    return (weights.values, weights.denominator, weights.source) if isinstance(weights, Weights) else (weights,)
 
 
 def digest_of(fields: dict[str, Any]) -> str:

@@ -149,7 +149,7 @@ class LineSweep:
         if not inside:
             return
         a, b = self.answers[left], self.answers[right] if right is not None else None
-        rhs_range = self.solver.program(a.point)
+        rhs_range, s = self.solver.program(a.point), self.solver.structure
         total = plain_bound(rhs_range)
         chosen = [self.values[i] for i in inside]
         kind = None if self.axis.is_sigma else self.axis.kind
@@ -167,7 +167,7 @@ class LineSweep:
                 lower = max(lower, a.lower + share * (b.lower - a.lower))
             known = self.bounds[i]
             self.bounds[i] = upper if known is None else min(upper, known)
-            self.final[i] = math.floor(upper) <= math.floor(lower + ROUNDING)
+            self.final[i] = math.floor(upper / s.step) <= math.floor((lower + ROUNDING * s.mean_weight) / s.step)
 
     def _stop_if_cancelled(self) -> None:
         if self.cancel is not None and self.cancel.is_set():

@@ -10,6 +10,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, Unpack
 
+import numpy as np
+
 from certcore.common.interrupt import interruptible, run_or_leave
 from certcore.common.reading import node_numbers
 from certcore.domain.perturbations import TYPES
@@ -29,7 +31,7 @@ from certcore.solve.strong import Progress
 from certcore.sweep.family import ThreatFamily
 from certcore.sweep.solve_options import SolveOptions
 from certcore.sweep.strong import Searches
-from certcore.verify.proof import certified_count, whole_graph_attacked
+from certcore.verify.proof import certified_count, count_in, whole_graph_attacked
 
 #: Maximum number of bytes that a session stores by default.
 MAX_BYTES = 2**30
@@ -134,7 +136,7 @@ class Session:
         started = time.perf_counter()
         form = SolveOptions.read(relaxation).relaxation
         problem = Problem(self.instance, threat)
-        targets, naive = len(problem.targets), problem.naive_certified
+        targets, naive = problem.total, problem.naive_certified
         if problem.whole_graph:
             bound, final = Fraction(whole_graph_attacked(problem)), True
         else:
@@ -295,21 +297,21 @@ class Session:
         family, point = ThreatFamily.of(problem.threat), (problem.threat.budgets, problem.threat.sigma)
         with self._lock:
             found = [attack for (of, at), attack in self._attacks.items() if of == family and covers(point, at)]
-        return sorted(found, key=lambda attack: -float(attack.attacked.sum()))[:4]
+        return sorted(found, key=lambda attack: -attack.loss)[:4]
 
     def best_attack(self, threat: ThreatModel) -> int:
         """Targets broken by the best attack found so far within these budgets; 0 if none was found."""
         known = self._known_attacks(Problem(self.instance, threat))
-        return int(known[0].attacked.sum()) if known else 0
+        return known[0].loss if known else 0
 
     def _keep_attack(self, problem: Problem, certificate: Certificate) -> None:
         if certificate.attack is None:
             return
-        remember(self.instance, problem.threat, int(certificate.attack.attacked.sum()))
+        remember(self.instance, problem.threat, certificate.attack.loss)
         key = (ThreatFamily.of(problem.threat), (problem.threat.budgets, problem.threat.sigma))
         with self._lock:
             before = self._attacks.get(key)
-            if before is None or before.attacked.sum() < certificate.attack.attacked.sum():
+            if before is None or before.loss < certificate.attack.loss:
                 self._attacks[key] = certificate.attack
             self._attacks.move_to_end(key)
             while len(self._attacks) > MAX_ATTACKS:
@@ -317,7 +319,7 @@ class Session:
 
     def _best_known(self, problem: Problem, relaxation: Relaxation) -> tuple[Fraction, bool]:
         threat = problem.threat
-        best = Fraction(len(problem.targets) - problem.naive_certified)
+        best = Fraction(problem.total - problem.naive_certified)
         family = ThreatFamily.of(threat)
         with self._lock:
             solvers = list(self._solvers.items())
@@ -418,7 +420,8 @@ def threat_for(instance: Instance, threat: ThreatModel | None, budgets: Budgets)
         budgets = {**budgets, "targets": node_numbers(targets, n_nodes, "targets")}
     if protected is not None:
         budgets = {**budgets, "protected": node_numbers(protected, n_nodes, "protected nodes")}
-    return read_threat(threat, budgets).bound_to(instance.scale)
+    bound = read_threat(threat, budgets).bound_to(instance.scale)
+    return bound.weighed(instance.graph, np.asarray(instance.targets))
 
 
 def as_session(source: Instance | Session) -> Session:
@@ -428,4 +431,4 @@ def as_session(source: Instance | Session) -> Session:
 def _with_proof(certificate: Certificate, proof: dict[str, Any]) -> Certificate:
     """Attach a proof, and set the claimed bound to the one it proves."""
     bound = Fraction(*proof["bound"])
-    return replace(certificate, unchecked_proof=proof, certified=proof["certified"], bound=bound)
+    return replace(certificate, unchecked_proof=proof, certified=count_in(proof), bound=bound)

@@ -187,7 +187,7 @@ class _KeptSearch:
                 self.lock.release()
 
     def bound(self, problem: Problem) -> Fraction:
-        return Fraction(len(problem.targets) - problem.naive_certified) if self.known is None else self.known
+        return Fraction(problem.total - problem.naive_certified) if self.known is None else self.known
 
 
 def _certificate(

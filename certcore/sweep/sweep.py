@@ -95,7 +95,7 @@ class Sweep:
         self._amounts = tuple(axis.amounts(self.threat, values) for axis, values in zip(self.axes, self.values))
         self._started = time.perf_counter()
         self._largest = Problem(self.session.instance, self.threat_at([-1] * len(self.axes)))
-        self.targets = len(self._largest.targets)
+        self.targets = self._largest.total
         self._totals = self._whole_graph()
         self.naive = self._naive()
         self.bounds = exact([Fraction(n) for n in (self.targets - self.naive).ravel().tolist()], self.shape)
@@ -180,9 +180,9 @@ class Sweep:
 
     def _naive(self) -> np.ndarray:
         """Targets certified one by one, computed row by row along the last axis."""
-        fronts, targets = self._largest.fronts, self._largest.targets
+        problem = self._largest
         lines = [self.threat_at((*cell, -1)).budgets for cell in np.ndindex(self.shape[:-1])]
-        counts = [naive_counts(fronts, targets, budgets, self.axes[-1], self._amounts[-1]) for budgets in lines]
+        counts = [naive_counts(problem, budgets, self.axes[-1], self._amounts[-1]) for budgets in lines]
         return np.stack(counts).reshape(self.shape)
 
     def _enter(self, cell: Cell, bound: Fraction, status: Status, solves: int = 0) -> None:
@@ -200,7 +200,7 @@ class Sweep:
 
     def _resume(self, path: str | os.PathLike[str]) -> Checkpoint:
         """Continue from a checkpoint file, if it exists."""
-        file = Checkpoint(path, self._key(), self.shape)
+        file = Checkpoint(path, self._key(), self.shape, self._largest.scale_bits)
         found = file.load()
         if found is not None:
             self.done, bounds = found

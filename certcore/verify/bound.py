@@ -16,10 +16,8 @@ from typing import Protocol
 import numpy as np
 import scipy.sparse as sp
 
-#: Dual values are integers over 2**SCALE_BITS.
-SCALE_BITS = 40
-#: The common denominator of all dual values.
-SCALE = 1 << SCALE_BITS
+from certcore.program.problem import SCALE_BITS
+
 #: Sums below this, estimated in floating point, do not overflow 64 bits.
 _SAFE = float(2**61)
 
@@ -37,33 +35,33 @@ class Linear(Protocol):
     def objective(self) -> np.ndarray: ...
 
 
-def scaled(duals: np.ndarray) -> np.ndarray:
-    """Floating-point dual values as integers over SCALE; negative and non-finite values become 0."""
+def scaled(duals: np.ndarray, bits: int = SCALE_BITS) -> np.ndarray:
+    """Floating-point dual values as integers over 2**bits; negative and non-finite values become 0."""
     clean = np.where(np.isfinite(duals), duals, 0.0)
-    return np.rint(np.clip(clean, 0.0, 2.0**20) * SCALE).astype(np.int64)
+    return np.rint(np.clip(clean, 0.0, 2.0 ** (60 - bits)) * 2.0**bits).astype(np.int64)
 
 
-def exact_bound(program: Linear, y: np.ndarray) -> Fraction:
-    """The weak-duality bound for integer dual values y over SCALE, as an exact fraction."""
+def exact_bound(program: Linear, y: np.ndarray, bits: int = SCALE_BITS) -> Fraction:
+    """The weak-duality bound for integer dual values y over 2**bits, as an exact fraction."""
     if len(y) != program.matrix.shape[0] or (len(y) and y.min() < 0):
         raise ValueError("one dual value of at least 0 is needed for every row")
-    reduced_costs = _reduced(program, y)
+    reduced_costs = _reduced(program, y, 1 << bits)
     positive = np.flatnonzero(reduced_costs > 0)
     total = _exact_dot(y, program.rhs) + _exact_dot(reduced_costs[positive], program.upper[positive])
-    return Fraction(total, SCALE)
+    return Fraction(total, 1 << bits)
 
 
-def _reduced(program: Linear, y: np.ndarray) -> np.ndarray:
+def _reduced(program: Linear, y: np.ndarray, scale: int) -> np.ndarray:
     """objective − yᵀ matrix, scaled, in exact integers (64 bits where a size check allows)."""
     transposed = program.matrix.T
     largest = 0.0
     if len(y):
         largest = float(np.max(abs(transposed) @ y.astype(np.float64), initial=0.0))
-    largest += float(np.max(program.objective, initial=0)) * SCALE
+    largest += float(np.max(program.objective, initial=0)) * scale
     if largest < _SAFE:
-        return program.objective * SCALE - transposed @ y
+        return program.objective * scale - transposed @ y
     coo = program.matrix.tocoo()
-    result = program.objective.astype(object) * SCALE
+    result = program.objective.astype(object) * scale
     np.subtract.at(result, coo.col, coo.data.astype(object) * y.astype(object)[coo.row])
     return result
 

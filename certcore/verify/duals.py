@@ -26,7 +26,6 @@ from certcore.program.ballots import BallotsStructure
 from certcore.program.cuts import Cuts, Rows
 from certcore.program.program import Program
 from certcore.program.structure import Structure
-from certcore.verify.bound import SCALE
 
 #: Sums below this, estimated in floating point, do not overflow 64 bits.
 _SAFE = float(2**61)
@@ -34,7 +33,7 @@ _SAFE = float(2**61)
 
 @dataclass(frozen=True, eq=False)
 class IntegerDuals:
-    """Integers over SCALE, one per row of a structure and then one per cut, with derived quantities."""
+    """Integers over the `scale` of a structure, one per row of it and then one per cut, with derived quantities."""
 
     structure: Structure = field(repr=False)
     y: np.ndarray
@@ -61,7 +60,7 @@ class IntegerDuals:
         if len(cuts) and rows is None:
             rows = cuts.rows(s)
         columns = s.steady_columns
-        objective = float(s.groups.weight.max(initial=0)) * SCALE
+        objective = float(s.groups.weight.max(initial=0)) * s.scale
         if float(y.astype(np.float64).sum()) * s.largest_coefficient + objective >= _SAFE:
             if (y >= 1 << 52).any():
                 return None
@@ -70,7 +69,7 @@ class IntegerDuals:
                 bound += float((abs(rows.matrix).T @ y[n_rows:].astype(np.float64)).max(initial=0.0))
             if bound + objective >= _SAFE:
                 return None
-        reduced_costs = s.objective * SCALE - columns @ y[:n_rows]
+        reduced_costs = s.objective * s.scale - columns @ y[:n_rows]
         fixed = _dot(y[:n_rows], s.rhs)
         if rows is not None:
             reduced_costs -= rows.matrix.T @ y[n_rows:]
@@ -81,8 +80,8 @@ class IntegerDuals:
 
     def bound(self, program: Program) -> Fraction:
         """An upper bound on the attacked targets at the program's budget point."""
-        rest = self._rest(program)
-        return Fraction(rest + self._moving(program.amounts, program.sigma, self.attackers(program)), SCALE)
+        moving = self._moving(program.amounts, program.sigma, self.attackers(program))
+        return Fraction(self._rest(program) + moving, self.structure.scale)
 
     def bounds(self, rhs_range: Program, kind: int | None, values: Sequence[int]) -> list[Fraction]:
         """Bounds at several values of one budget (None: of σ) between which only right-hand sides differ."""
@@ -94,7 +93,7 @@ class IntegerDuals:
                 sigma = value
             else:
                 amounts[kind] = value
-            result.append(Fraction(rest + self._moving(amounts, sigma, attackers), SCALE))
+            result.append(Fraction(rest + self._moving(amounts, sigma, attackers), self.structure.scale))
         return result
 
     # Repair.
@@ -145,7 +144,7 @@ class IntegerDuals:
 
     def _rest(self, program: Program) -> int:
         """The terms that stay the same while only right-hand sides change."""
-        return self.structure.constant * SCALE + self.fixed + self._points(program.open)
+        return self.structure.constant * self.structure.scale + self.fixed + self._points(program.open)
 
     def _moving(self, amounts: np.ndarray, sigma: int | None, attackers: np.ndarray) -> int:
         """The terms that depend on the budgets: their rows, and flips and attackers with positive reduced costs."""
@@ -240,15 +239,15 @@ def plain_duals(program: Program) -> np.ndarray:
     s = program.structure
     y = np.zeros(s.matrix.shape[0], dtype=np.int64)
     if not s.relaxation.has_indicators:
-        y[s.rows["choose"]] = np.where(s.any_open(program.open), s.groups.weight, 0) * SCALE
+        y[s.rows["choose"]] = np.where(s.any_open(program.open), s.groups.weight, 0) * s.scale
     return y
 
 
 def counting_bound(program: Program) -> tuple[IntegerDuals, np.ndarray] | None:
     """Ballots: dual values and a solution if only new senders can be used; None otherwise.
 
-    Every new sender is a token for one target, and tokens are spent on targets with the smallest M first. The dual
-    value of a token is 1/M of the first target for which the tokens do not suffice.
+    Every new sender is a token for one target, and tokens are spent on targets with the smallest M per weight w first.
+    The dual value of a token is w/M of the first target for which the tokens do not suffice.
     """
     s = program.structure
     if not isinstance(s, BallotsStructure) or not s.by_counting:
@@ -257,10 +256,10 @@ def counting_bound(program: Program) -> tuple[IntegerDuals, np.ndarray] | None:
     x[s.columns.points], last = s.spend_tokens(program.amounts, program.open)
     y = plain_duals(program)
     if last is not None:
-        price = -(-SCALE // last)
+        worth = -(-s.scale * s.groups.weight // s.means.need)
         y[:] = 0
-        y[s.rows["global"]] = price
-        y[s.rows["count"]] = np.minimum(price, -(-SCALE // s.means.need))
+        y[s.rows["global"]] = worth[last]
+        y[s.rows["count"]] = np.minimum(worth[last], worth)
     duals = IntegerDuals.of(s, y)
     return None if duals is None else (duals, x)
 
@@ -268,14 +267,14 @@ def counting_bound(program: Program) -> tuple[IntegerDuals, np.ndarray] | None:
 def spread_duals(program: Program) -> IntegerDuals | None:
     """Ballots: dual values without a solver, a first bound for large programs; None for other programs.
 
-    Each unit of gain at a target has the dual value 1/M. A change is valued as if it had its largest possible effect on
+    Each unit of gain at a target has the dual value w/M. A change is valued as if it had its largest possible effect on
     all targets that it reaches. These values then determine the dual values of the budgets.
     """
     s = program.structure
     if not isinstance(s, BallotsStructure) or not len(s.groups):
         return None
     y = np.zeros(s.matrix.shape[0], dtype=np.int64)
-    y[s.rows["count"]] = np.where(program.open, -(-SCALE // s.means.need), 0)
+    y[s.rows["count"]] = np.where(program.open, -(-s.scale * s.groups.weight // s.means.need), 0)
     worth = -(s.steady_columns @ y)
     for name in ("cut", "written"):
         if name in s.rows:

@@ -20,6 +20,7 @@ from certcore.common.errors import InputError, SoundnessError
 from certcore.common.reading import read_json, whole_numbers
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import MAX_TOTAL, Weights
 from certcore.instance.instance import Instance
 from certcore.program.build import build_structure
 from certcore.program.cuts import Cuts
@@ -27,7 +28,7 @@ from certcore.program.levels import LevelSet, Tag
 from certcore.program.problem import Problem, whole_graph_totals
 from certcore.program.program import Program
 from certcore.program.relaxation import Relaxation
-from certcore.verify.bound import SCALE_BITS, exact_bound
+from certcore.verify.bound import exact_bound
 from certcore.verify.strong import StrongDuals, strong_bound
 
 FORMAT = "certcore-proof-1"
@@ -39,8 +40,10 @@ REAL_FORMAT = "certcore-proof-3"
 BALLOTS_FORMAT = "certcore-proof-4"
 #: Format of proofs of the strong form with rows on payers (`paid`); otherwise that of `STRONG_FORMAT`.
 PAID_FORMAT = "certcore-proof-5"
+#: Format of proofs about weighted targets; the entry `of` names the format whose rows it has.
+WEIGHTED_FORMAT = "certcore-proof-6"
 MAX_BYTES = 256 * 2**20
-FORMATS = (FORMAT, STRONG_FORMAT, REAL_FORMAT, BALLOTS_FORMAT, PAID_FORMAT)
+FORMATS = (FORMAT, STRONG_FORMAT, REAL_FORMAT, BALLOTS_FORMAT, PAID_FORMAT, WEIGHTED_FORMAT)
 _KEYS = {
     "format", "instance_digest", "threat", "targets", "target_nodes", "base_rule", "relaxation", "bound", "certified",
     "multipliers", "digest",
@@ -61,8 +64,10 @@ class Verdict:
     reason: str
     certified: int = 0
     targets: int = 0
+    """With weights, this and the count before are sums of weights."""
     bound: Fraction = Fraction(0)
     check: str = ""
+    weighted: bool = False
 
 
 def digest_of(proof: dict[str, Any]) -> str:
@@ -73,7 +78,7 @@ def digest_of(proof: dict[str, Any]) -> str:
 
 
 def certified_count(targets: int, bound: Fraction) -> int:
-    """|T| − floor(bound), never negative."""
+    """|T| − floor(bound), never negative; with weights |T| is their sum."""
     return max(0, targets - bound.numerator // bound.denominator)
 
 
@@ -94,7 +99,7 @@ def make_proof(
     if y is not None:
         rows = np.flatnonzero(y)
         duals = {
-            "scale_bits": SCALE_BITS,
+            "scale_bits": problem.scale_bits,
             "rows": rows.tolist(),
             "values": y[rows].tolist(),
             "cuts_touch": cuts.family.tolist(),
@@ -115,14 +120,22 @@ def make_proof(
         "base_rule": str(problem.instance.base_rule),
         "relaxation": relaxation,
         "bound": [bound.numerator, bound.denominator],
-        "certified": certified_count(len(problem.targets), bound),
+        "certified": certified_count(problem.total, bound),
         "multipliers": duals,
     }
     base = problem.instance.base
     if isinstance(base, GaussianBase):
         proof["needs"] = base.stated(problem.targets, problem.threat.adj_del)
+    if problem.is_weighted:
+        kept = [proof.pop("certified"), problem.total]
+        proof |= {"format": WEIGHTED_FORMAT, "of": proof["format"], "weights": problem.weights.tolist(), "kept": kept}
     proof["digest"] = digest_of(proof)
     return proof
+
+
+def count_in(proof: dict[str, Any]) -> int:
+    """The certified count that a proof claims, or the sum of weights that stays."""
+    return int(proof["kept"][0] if "kept" in proof else proof["certified"])
 
 
 def _threat_in_proof(problem: Problem) -> dict[str, Any]:
@@ -166,7 +179,12 @@ def read_proof(source: str | os.PathLike[str] | bytes) -> dict[str, Any]:
             f"this is no proof of format {', '.join(FORMATS[:-1])} or {FORMATS[-1]}; expected a file written by "
             "certify --proof"
         )
-    keys = _KEYS | ({"needs"} if proof["format"] == REAL_FORMAT else set())
+    keys, rows = _KEYS, proof["format"]
+    if rows == WEIGHTED_FORMAT:
+        keys, rows = _KEYS - {"certified"} | {"of", "weights", "kept"}, proof.get("of")
+        if rows not in FORMATS[:-1]:
+            raise InputError(f"the proof is of format {rows!r} with weights; expected one of {', '.join(FORMATS[:-1])}")
+    keys = keys | ({"needs"} if rows == REAL_FORMAT else set())
     missing, strange = sorted(keys - set(proof)), sorted(set(proof) - keys)
     if missing or strange:
         what = f"lacks {missing[0]!r}" if missing else f"has an unknown entry {strange[0]!r}"
@@ -217,10 +235,14 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
         targets = proof["target_nodes"]
         nodes = None if targets is None else _integers(targets, instance.graph.n_nodes - 1)
         threat = ThreatModel.from_json(proof["threat"], nodes)
-        if isinstance(instance.base, GaussianBase) and proof["format"] == REAL_FORMAT:
+        weighted = proof["format"] == WEIGHTED_FORMAT
+        if weighted:
+            threat = threat.replace(weights=_weights(proof["weights"], instance, threat))
+        rows = proof["of"] if weighted else proof["format"]
+        if isinstance(instance.base, GaussianBase) and rows == REAL_FORMAT:
             instance = replace(instance, base=instance.base.as_stated(proof["needs"]))
         problem = Problem(instance, threat)
-        bound = _recompute(problem, proof["format"], proof["relaxation"], proof["multipliers"])
+        bound = _recompute(problem, rows, proof["relaxation"], proof["multipliers"])
     except (InputError, ValueError, TypeError, OverflowError, KeyError) as error:
         return Verdict(
             False, str(InputError(f"the claim cannot be rebuilt from the instance: {error}")), check="program"
@@ -238,12 +260,23 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
         return Verdict(
             False, f"the multipliers prove a bound of {float(bound):.6f}, which is not the one claimed", check="bound"
         )
-    count = certified_count(len(problem.targets), bound)
-    if type(proof["certified"]) is not int or proof["certified"] != count:
-        return Verdict(
-            False, f"the bound certifies {count} targets, the proof claims another number", check="certified"
-        )
-    return Verdict(True, "accepted", count, len(problem.targets), bound)
+    count = certified_count(problem.total, bound)
+    claimed, right = (proof["kept"], [count, problem.total]) if weighted else ([proof["certified"]], [count])
+    if claimed != right or any(type(part) is not int for part in claimed):
+        what = f"keeps {count} of a weight of {problem.total}" if weighted else f"certifies {count} targets"
+        return Verdict(False, f"the bound {what}, the proof claims another number", check="certified")
+    return Verdict(True, "accepted", count, problem.total, bound, weighted=weighted)
+
+
+def _weights(given: object, instance: Instance, threat: ThreatModel) -> Weights:
+    """The weights of the targets as those of all nodes; refused in any form but the one that `make_proof` writes."""
+    targets = np.asarray(instance.targets if threat.targets is None else threat.targets)
+    own = _integers(given, MAX_TOTAL)
+    if len(own) != len(targets) or own.min(initial=1) < 1 or own.max(initial=1) < 2:
+        raise InputError("the weights are not one whole number of at least 1 per target, of which one is larger")
+    values = np.zeros(instance.graph.n_nodes, dtype=np.int64)
+    values[targets] = own
+    return Weights(values)
 
 
 def require_accepted(proof: dict[str, Any], instance: Instance) -> None:
@@ -251,7 +284,7 @@ def require_accepted(proof: dict[str, Any], instance: Instance) -> None:
     verdict = verify_proof(proof, instance)
     if not verdict.accepted:
         raise SoundnessError(
-            f"internal error: the proof of {proof['certified']} of {proof['targets']} targets is rejected by the "
+            f"internal error: the proof of {count_in(proof)} of {proof['targets']} targets is rejected by the "
             f"verifier ({verdict.reason}). It was not written: do not use this count. Please send us this message and "
             f"the instance file: certcore {__version__}, instance {instance.digest}, {proof['relaxation']}, against "
             f"{json.dumps(proof['threat'])[:400]}"
@@ -273,8 +306,8 @@ def _recompute(problem: Problem, format_: Any, relaxation: Any, duals: Any) -> F
         raise InputError("strong rows apply neither to ballots nor to real amounts and fields with weights")
     if not isinstance(duals, dict) or set(duals) != _DUALS | (_STRONG if strong else set()):
         raise InputError("the multipliers are not in the form that certify --proof writes")
-    if type(duals["scale_bits"]) is not int or duals["scale_bits"] != SCALE_BITS:
-        raise InputError(f"the multipliers have scale 2^{duals['scale_bits']}; expected 2^{SCALE_BITS}")
+    if type(duals["scale_bits"]) is not int or duals["scale_bits"] != problem.scale_bits:
+        raise InputError(f"the multipliers have scale 2^{duals['scale_bits']}; expected 2^{problem.scale_bits}")
     structure = build_structure(problem, Relaxation.TIGHT if strong else Relaxation(relaxation))
     family = _integers(duals["cuts_touch"], LAST_FAMILY)
     index = _integers(duals["cuts_index"], max(len(structure.groups), len(structure.flips), 1) - 1)
@@ -294,7 +327,7 @@ def _recompute(problem: Problem, format_: Any, relaxation: Any, duals: Any) -> F
         if format_ == STRONG_FORMAT and any(tag[:1] == ["paid"] for tag in by.tags):
             raise InputError(f"rows on payers belong to the format {PAID_FORMAT}")
         return strong_bound(problem, replace(program, cuts=Cuts.none()), by)
-    return structure.constant + exact_bound(program, y)
+    return structure.constant + exact_bound(program, y, structure.scale_bits)
 
 
 def _strong(duals: dict[str, Any], y: np.ndarray, cuts: Cuts) -> StrongDuals:
@@ -312,9 +345,9 @@ def _strong(duals: dict[str, Any], y: np.ndarray, cuts: Cuts) -> StrongDuals:
 
 
 def whole_graph_attacked(problem: Problem) -> int:
-    """Targets left uncertified if the perturbation of every type is as large as possible."""
+    """Targets (or their weights) left uncertified if the perturbation of every type is as large as possible."""
     certified = problem.fronts.certified(whole_graph_totals(problem).tolist())
-    return int((~certified[problem.targets]).sum())
+    return problem.weigh(~certified[problem.targets])
 
 
 def _integers(values: object, largest: int) -> np.ndarray:

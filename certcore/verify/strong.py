@@ -38,7 +38,9 @@ def strong_bound(problem: Problem, program: Program, by: StrongDuals) -> Fractio
     wide = StrongProgram(
         replace(program, cuts=by.cuts), levels.count - levels.structure.columns.count, levels.rows(by.tags)
     )
-    return program.structure.constant + exact_bound(wide, np.concatenate([by.y, by.values]))
+    return program.structure.constant + exact_bound(
+        wide, np.concatenate([by.y, by.values]), program.structure.scale_bits
+    )
 
 
 def repaired(

@@ -92,7 +92,7 @@ def parts(view: View, result: Certificate, found: int = 0, changed: FoundAttack 
 
     An attack on the model leaves targets uncertified as well; how many labels it changes is no part of the bar.
     """
-    most = found if changed is None else max(found, int(changed.allocation.attacked.sum()))
+    most = found if changed is None else max(found, changed.allocation.loss)
     return partition_of(result, before(view), asked(view), most)
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import refuse_weights
 from certcore.instance.instance import Instance
 from certcore.instance.local_limits import within_base
 from certcore.program.relaxation import Relaxation
@@ -61,6 +62,7 @@ def workbench_content(
     instance: Instance, threat: ThreatModel, relaxation: str = "tight", progress: Progress | None = None
 ) -> dict[str, Any]:
     """The data for the scripts: graph, answer, attack, curve, map, and attacks along the budget."""
+    refuse_weights(threat.weights, "the workbench")
     done = progress or (lambda _: None)
     view = Standing(instance, within_base(threat, instance), Relaxation(relaxation).relaxed)
     session = Session(instance)

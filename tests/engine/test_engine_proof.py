@@ -21,16 +21,17 @@ from certcore.cli import main
 from certcore.common.errors import SoundnessError
 from certcore.instance.instance import save_instance
 from certcore.program.build import build_structure
-from certcore.program.problem import Problem
+from certcore.program.problem import SCALE_BITS, Problem
 from certcore.program.program import Program
 from certcore.solve.master import Proposal, WholeProgram
 from certcore.solve.status import Status
 from certcore.sweep import Session
-from certcore.verify.bound import SCALE, exact_bound
+from certcore.verify.bound import exact_bound
 from certcore.verify.proof import digest_of, make_proof
 from tests.oracle.truth import most_broken
 from tests.support import random_graph, random_grid, random_instance, random_threat
 
+SCALE = 2**SCALE_BITS
 seeds = st.integers(0, 2**32 - 1)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,8 @@ from tests.support import random_graph
 KINDS = ("grid", "joint", "binary", "multiclass", "ballots", "explicit")
 #: Gaussian noise, with and without edge noise: budgets are lengths, so only ways that read them are gone.
 LENGTHS = "gaussian"
+#: Weights of nodes: equal ones, some that count nothing, a heavy one. One of them is 1, so that none is divided.
+WEIGHTS = (0, 1, 1, 2, 3, 7, 9, 10**6)
 SHARES = ("0", "0.25", "0.34", "0.5", "0.67", "0.999", "1", "1.5")
 THETA = (
     ("0.1", "0.4", "0", "0"),
@@ -67,6 +69,15 @@ def question(seed: int, number: int, kind: str) -> Question:
     ends = [tuple(_values(rng, instance, threat, name, most)) for name in (x, y)]
     truth = Truth(instance, top)
     return Question((seed, number), kind, instance, threat, vary, tuple(values), x, ends[0], y, ends[1], truth)
+
+
+def weighted(seed: int, number: int, kind: str) -> Question:
+    """The same question with a weight for every node."""
+    asked = question(seed, number, kind)
+    rng = np.random.default_rng([seed, number, 48])
+    weights = rng.choice(WEIGHTS, asked.instance.graph.n_nodes)
+    weights[rng.choice(asked.truth.world.targets(asked.threat) or [0])] = 1
+    return replace(asked, threat=asked.threat.replace(weights=weights))
 
 
 def _most_flips(instance: Instance, kind: str) -> int:

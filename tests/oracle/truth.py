@@ -44,7 +44,7 @@ class Truth:
     def left(self, threat: ThreatModel) -> int:
         """The most targets that an admissible attack leaves uncertified; against ballots, whose labels it changes."""
         if isinstance(self.instance.base, BallotsBase | GaussianBase):
-            known = repr(threat)
+            known = f"{threat!r} {self.world.weights(threat)}"
             if known not in self._changed:
                 of = labels_changed if isinstance(self.instance.base, BallotsBase) else left_by_moves
                 self._changed[known] = of(self.world, threat)
@@ -54,19 +54,20 @@ class Truth:
         lists = (threat.targets, threat.protected)
         rest = tuple(None if some is None else np.asarray(some).tobytes() for some in lists)
         local = repr([value.tolist() if isinstance(value, np.ndarray) else value for value in threat.local])
-        key = (rest, local, threat.local_mode, self.world.whole_graph(threat))
+        weights = self.world.weights(threat)
+        key = (rest, local, threat.local_mode, self.world.whole_graph(threat), tuple(weights))
         found = self._known.get(key)
         if found is None or any(b > t for b, t in zip(budgets, found.top)):
             # Once larger than asked for, so that the next value of a sweep needs no enumeration of its own.
             wanted = [min(max(b, t) if b else 0, limit) for b, t, limit in zip(budgets, self._top, limits)]
             if found is not None:
                 wanted = [max(w, t) for w, t in zip(wanted, found.top)]
-            found = self._known[key] = Landscape(self.world, threat, tuple(wanted))
+            found = self._known[key] = Landscape(self.world, threat, tuple(wanted), weights)
         return found.left(tuple(budgets), threat.sigma)
 
     def certified(self, threat: ThreatModel) -> int:
         """The largest count that may be certified."""
-        return len(self.world.targets(threat)) - self.left(threat)
+        return sum(self.world.weights(threat)) - self.left(threat)
 
 
 def most_broken(instance: Instance, threat: ThreatModel) -> int:
@@ -97,6 +98,11 @@ class World:
     def targets(self, threat: ThreatModel) -> list[int]:
         chosen = self.instance.targets if threat.targets is None else threat.targets
         return np.asarray(chosen).tolist()
+
+    def weights(self, threat: ThreatModel) -> list[int]:
+        """How often each target counts; weights of questions are whole numbers, one of which is 1."""
+        given: Any = threat.weights
+        return [1 if given is None else int(given.values[target]) for target in self.targets(threat)]
 
     def whole_graph(self, threat: ThreatModel) -> bool:
         """Added edges, the attacker's or the noise's, make every field the whole graph (not with ballots)."""
@@ -175,7 +181,7 @@ def labels_changed(world: World, threat: ThreatModel) -> int:
     shows = [show for show in itertools.product((0, full), repeat=n_classes) if 0 < sum(show) < full * n_classes]
     protected = set(np.asarray(threat.protected).tolist())
     free = [m for m in range(world.n) if m not in protected]
-    targets = world.targets(threat)
+    targets, weights = world.targets(threat), world.weights(threat)
 
     def pairs(kind: int, pool: list[tuple[int, int]], budget: int) -> list[tuple[tuple[int, int], ...]]:
         limits = world.limits(threat, kind)
@@ -227,7 +233,7 @@ def labels_changed(world: World, threat: ThreatModel) -> int:
             for m, show in zip(nodes, mine):
                 shown[m] = list(show)
             after = labels(edges, shown, new, mine[len(nodes) :])
-            worst = max(worst, sum(after[t] != before[t] for t in targets))
+            worst = max(worst, sum(w * (after[t] != before[t]) for t, w in zip(targets, weights)))
     return worst
 
 
@@ -242,6 +248,7 @@ def left_by_moves(world: World, threat: ThreatModel) -> int:
     budget, caps = math.ceil(scale * Fraction(threat.attr_l2) ** 2), _moves(world, threat, scale)
     protected = set(np.asarray(threat.protected).tolist())
     targets = world.targets(threat)
+    worth = dict(zip(targets, world.weights(threat)))
     nodes, edges = {t: world.nodes_of(t) for t in targets}, {t: world.edges_of(t) for t in targets}
     teams = [tuple(range(world.n))]
     if threat.sigma is not None:
@@ -259,12 +266,13 @@ def left_by_moves(world: World, threat: ThreatModel) -> int:
     most = 0
     for gone in _deletions(world, threat, protected):
         needs = [(t, need_of_move(base, t, len(edges[t] & set(gone)))) for t in targets]
-        fallen, standing = sum(not need for _, need in needs), [pair for pair in needs if pair[1]]
+        fallen, standing = sum(worth[t] for t, need in needs if not need), [pair for pair in needs if pair[1]]
         able = [team for team in teams if all(set(world.edges[e]) & set(team) for e in gone)]
-        for size in range(len(standing), max(most - fallen, -1), -1):
-            if any(reached(some, team) for some in itertools.combinations(standing, size) for team in able if some):
-                most = fallen + size
-                break
+        for size in range(len(standing), 0, -1):
+            for some in itertools.combinations(standing, size):
+                lost = fallen + sum(worth[t] for t, _ in some)
+                if lost > most and any(reached(some, team) for team in able):
+                    most = lost
         most = max(most, fallen if able else 0)
     return most
 

@@ -17,7 +17,7 @@ from certcore import ThreatModel
 from certcore.common.errors import InputError
 from certcore.program.structure import Structure
 from tests.oracle import ways_pages, ways_server, ways_shown  # noqa: F401 - they put themselves into the list
-from tests.oracle.instances import KINDS, LENGTHS, Question, question
+from tests.oracle.instances import KINDS, LENGTHS, Question, question, weighted
 from tests.oracle.ways import WAYS, Ask, Count, Way
 from tests.support import few_steps
 
@@ -32,7 +32,7 @@ def judge(asked: Question, counts: list[Count], where: str) -> Counter[str]:
     left = {id(threat): asked.truth.left(threat) for threat in {id(one.threat): one.threat for one in counts}.values()}
     for count in counts:
         broken = left[id(count.threat)]
-        most = len(asked.truth.world.targets(count.threat)) - broken
+        most = sum(asked.truth.world.weights(count.threat)) - broken
         said = f"{where}: {count} where {most} is the truth; {asked.number} {asked.kind}"
         if count.certified is not None:
             tally["counts"] += 1
@@ -159,4 +159,33 @@ def walk_lengths(seed: int, turns: Iterable[int], tally: Tally) -> Tally:
         for one, relaxation, warm, large in schedule(turn, len(KINDS)):
             if one.name not in WHOLE_NUMBERS and not one.name.startswith("command "):
                 go(asked, one, relaxation, warm=warm, large=large, tally=tally)
+    return tally
+
+
+#: Ways that ask the engine itself, which knows weights.
+ENGINE = (
+    "certify", "certify, plain arguments", "session, any order", "preview", "session's proof", "cancelled", "curve",
+    "curve, resumed", "surface", "surface as it grows, and resumed", "radius", "defend",
+)  # fmt: skip
+
+
+def walk_weights(seed: int, turns: Iterable[int], tally: Tally) -> Tally:
+    """One weighted question each turn, of each kind in turn, along all ways that know weights."""
+    for turn in turns:
+        kind = (*KINDS, LENGTHS)[turn % (len(KINDS) + 1)]
+        asked = weighted(seed, turn, kind)
+        tally.questions += 1
+        for number, name in enumerate(ENGINE):
+            if kind == LENGTHS and name in WHOLE_NUMBERS:
+                continue
+            relaxations = WAYS[name].relaxations
+            relaxation = relaxations[(turn + number) % len(relaxations)]
+            go(
+                asked,
+                WAYS[name],
+                relaxation,
+                warm=(turn + number) % 2 == 0,
+                large=(turn + number) % 5 == 4,
+                tally=tally,
+            )
     return tally

@@ -108,6 +108,7 @@ def of_certificate(found: Certificate, threat: cc.ThreatModel) -> Iterator[Count
     yield Count(threat, found.certified, found.attack_found)
     yield Count(threat, found.certified, found.attack_found, found.closed)
     yield Count(threat, found.naive_certified)
+    yield Count(threat, max(int(found.kept), int(found.weight - found.worst_loss)))
     bounded = left_by(found.bound, found.targets)
     yield Count(threat, max(bounded, share_of(found.ratio, found.targets)))
     yield from of_json(found.to_json(), threat)
@@ -164,7 +165,7 @@ def of_proof(proof: dict[str, Any] | None, ask: Ask, threat: cc.ThreatModel) -> 
     assert verdict.accepted, verdict.reason
     yield Count(threat, verdict.certified)
     yield Count(threat, left_by(verdict.bound, verdict.targets))
-    yield Count(threat, proof["certified"])
+    yield Count(threat, proof["kept"][0] if "kept" in proof else proof["certified"])
 
 
 @way(
@@ -185,7 +186,15 @@ def _certify(ask: Ask) -> Iterator[Count]:
 @way("certify, plain arguments")
 def _certify_plain(ask: Ask) -> Iterator[Count]:
     threat = ask.threat
-    names = [*cc.TYPES, *(f"local_{name}" for name in cc.TYPES), "local_mode", "sigma", "targets", "protected"]
+    names = [
+        *cc.TYPES,
+        *(f"local_{name}" for name in cc.TYPES),
+        "local_mode",
+        "sigma",
+        "targets",
+        "protected",
+        "weights",
+    ]
     given: dict[str, Any] = {name: getattr(threat, name) for name in names}
     seen: list[int] = []
     found = cc.certify(

@@ -91,13 +91,16 @@ class View:
 
 def refused(instance: Instance) -> dict[str, str | None]:
     """For each perturbation type None, or the reason why nothing can be certified with a budget of it."""
-    fixed = "The receptive fields of this instance hold only while the edges stay as they are."
-    refuses = instance.node_field is not None
     result: dict[str, str | None] = {}
     for entry in TABLE:
-        silent = entry.brings_nodes and entry.name not in instance.base.axes
-        alone = f"This file says nothing about {entry.plural}; files made from ballots do."
-        result[entry.name] = alone if silent else fixed if refuses and not entry.at_nodes else None
+        why = None
+        if entry.brings_nodes and entry.name not in instance.base.axes:
+            why = f"This file says nothing about {entry.plural}; files made from ballots do."
+        elif entry.lengths and instance.scale is None:
+            why = "This file says nothing about distances; files made with Gaussian noise on the attributes do."
+        elif instance.node_field is not None and not entry.at_nodes:
+            why = "The receptive fields of this instance hold only while the edges stay as they are."
+        result[entry.name] = why
     return result
 
 

@@ -327,3 +327,19 @@ def test_pages_open_at_links(
     assert not at.exception, [error.value for error in at.exception]
     wanted = links.now_called(shown) | own
     assert {key: at.session_state[key] for key in wanted} == wanted
+
+
+@pytest.mark.parametrize(("address", "shown"), [link[:2] for link in links.kept() if link[2] is None])
+def test_other_links_open_what_they_ask_for_or_say_what_not(
+    open_link: Callable[[str], Any], address: str, shown: dict[str, Any]
+) -> None:
+    at = open_link(address)
+    assert not at.exception, [error.value for error in at.exception]
+    notes = at.session_state["_link"].notes
+    told = " ".join(box.value for box in at.warning).replace("\\", "")
+    assert all(note in told for note in notes.values())
+    asked = links.now_called(dict(parse_qsl(urlsplit(address).query, keep_blank_values=True)))
+    wanted = links.now_called(shown)
+    readers = doors.link_readers()
+    for name in asked.keys() & readers.keys():
+        assert name in notes or at.session_state[name] == wanted.get(name, readers[name][0]), name

@@ -49,6 +49,8 @@ TOKENS: Final[dict[str, Token]] = {
     "none": Token("#7C8692", "#7E8997"),
     "changed": Token("#7A1048", "#FFD9E8"),
     "area-proven": Token("#E9F3FA", "#16304A"),
+    "area-naive": Token("#CFE1EF", "#24496B"),
+    "area-none": Token("#E9ECF0", "#232A33"),
     "area-lost": Token("#FCEBE0", "#3A2416"),
     "uncounted": Token("#D8DEE5", "#323A44"),
 }

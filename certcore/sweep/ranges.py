@@ -133,6 +133,12 @@ def first_end(here: float | None, longest: Any) -> Any:
     return max(1, min(longest, max(number for number in round_numbers if number <= most)))
 
 
+def next_end(here: float, longest: Any) -> Any:
+    """The end of an axis that has to grow: the next round number, as the workbench draws it while a slider is held."""
+    round_numbers = (int(m * 10**k) for k in range(7) for m in (1, 1.5, 2, 2.5, 3, 4, 5, 6, 8))
+    return min(longest, min((number for number in round_numbers if number >= here), default=longest))
+
+
 def refined(values: list[Any], vary: str) -> list[Any]:
     """Every integer of an axis; only the given values where each would need its own solve."""
     if vary in TYPES and entry_of(vary).lengths:

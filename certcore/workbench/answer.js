@@ -22,7 +22,7 @@ class Answer {
   constructor(bench) {
     this.bench = bench;
     this.root = bench.root.querySelector(".answer");
-    for (const name of ["big", "why", "changes", "brackets", "parts", "key", "notes", "float"])
+    for (const name of ["big", "sentence", "changes", "brackets", "parts", "key", "notes", "float"])
       this[name] = this.root.querySelector(`.${name}`);
     this.changesWhy = this.root.querySelector(".changes-why");
     [this.stay, this.change] = this.brackets.children;
@@ -90,12 +90,12 @@ class Answer {
     this.write(this.big, head);
     this.big.style.setProperty("--wide", digits(data.asked));
     this.write(
-      this.why,
+      this.sentence,
       sub,
       bench.send && (() => bench.drawer("proven")),
       "How it was proven, and the proof",
     );
-    this.why.title = this.why.textContent;
+    this.sentence.title = this.sentence.textContent;
     this.act.hidden = !data.act;
     this.act.textContent = { cancel: "Cancel", again: "Continue" }[data.act] ?? "";
     this.drawModel(model);
@@ -192,7 +192,7 @@ class Answer {
   drawModel(model) {
     const { bench } = this,
       found = model.changed !== null,
-      show = found && bench.send && bench.data.adversary;
+      show = found && bench.send && bench.data.adversary && !bench.moved;
     this.write(
       this.changes,
       model.head,

@@ -34,6 +34,7 @@ class Bench {
     this.live = root.querySelector(".live");
     this.hear = (what) => {
       if (what.kind === "kept") this.fetch();
+      else if (what.kind === "play") this.player.run(what.name);
       else if (
         what.kind === "move" &&
         what.from !== this &&
@@ -108,6 +109,8 @@ class Bench {
         "none",
         "changed",
         "area-proven",
+        "area-naive",
+        "area-none",
         "area-lost",
         "uncounted",
       ];
@@ -202,6 +205,16 @@ class Bench {
   }
   same(one, other) {
     return Object.keys(other).every((name) => one[name] === other[name]);
+  }
+  // Held beyond the drawn range the axes grow, by the same steps as the page itself takes when it is let go.
+  get axisEnd() {
+    const { data, values } = this,
+      now = values[data.axis];
+    if (now === null || now === undefined || now <= data.end) return data.end;
+    if ((data.unit ?? 1) !== 1) return now;
+    const scale = 10 ** Math.floor(Math.log10(now)),
+      round = [1, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10].find((one) => one * scale >= now) * scale;
+    return Math.max(now, Math.min(Math.ceil(round), data.longest ?? round));
   }
   get moved() {
     return !this.same(this.values, this.data.at);
@@ -628,6 +641,7 @@ class Bench {
       this.keys.hidden = !this.keys.hidden;
       this.keys.textContent = data.words.keys;
     } else if (key === "Escape" && !this.keys.hidden) this.keys.hidden = true;
+    else if (key === "Escape" && !this.answer.float.hidden) this.answer.explain(false);
     else return false;
     return true;
   }
@@ -640,7 +654,7 @@ class Bench {
       fresh: data.fresh,
       moved: this.moved,
       head: answer.big.textContent,
-      sub: answer.why.textContent,
+      sub: answer.sentence.textContent,
       proven: this.proven(),
       asked: data.asked,
       parts: answer.shown ?? null,

@@ -78,7 +78,7 @@ class Chart {
     return c;
   }
   get end() {
-    return this.bench.data.end;
+    return this.bench.axisEnd;
   }
   get unit() {
     return this.bench.data.unit ?? 1;
@@ -285,15 +285,19 @@ class CurveChart extends Chart {
       c.fill();
       c.globalAlpha = 1;
     };
-    if (proven.length > 1)
-      fill(
-        proven,
-        [
-          [proven[0][0], b],
-          [proven.at(-1)[0], b],
-        ],
-        this.tone("area-proven"),
-      );
+    const under = (points, tone) => {
+      if (points.length > 1)
+        fill(
+          points,
+          [
+            [points[0][0], b],
+            [points.at(-1)[0], b],
+          ],
+          this.tone(tone),
+        );
+    };
+    under(proven, "area-proven");
+    under(this.upTo(line, line.naive, y), "area-naive");
     // Only as far as attacks were looked for.
     if (attacked.length < 2) {
       this.attacked = null;
@@ -315,14 +319,15 @@ class CurveChart extends Chart {
         this.tone("uncounted"),
         0.6,
       );
-    fill(
-      [
-        [attacked[0][0], wrong],
-        [last, wrong],
-      ],
-      attacked,
-      this.tone("area-lost"),
-    );
+    const none = y(total - line.wrong - this.bench.data.before),
+      band = (upper, lower) => [
+        [attacked[0][0], upper],
+        [last, upper],
+        [last, lower],
+        [attacked[0][0], lower],
+      ];
+    fill(band(wrong, none), [], this.tone("area-none"));
+    fill(band(none, none).slice(0, 2), attacked, this.tone("area-lost"));
     if (below.length > 1) fill(attacked, below, this.hatch(), this.lit("open") ? 0.9 : 0.55);
     this.attacked = attacked;
   }
@@ -482,10 +487,7 @@ class CurveChart extends Chart {
       changed();
       return;
     }
-    const high = (k) => y(total - line.left[k] - line.wrong),
-      words = line.wrong
-        ? "lose their certificate, or wrong already"
-        : "lose their certificate, or had none";
+    const high = (k) => y(total - line.left[k] - line.wrong);
     [0.91, 0.8, 0.6, 0.4]
       .map(at)
       .some(
@@ -503,9 +505,15 @@ class CurveChart extends Chart {
             12.5,
           ),
       );
-    [t + 13, t + 24, t + 38].some((at) =>
-      put(words, r - 3, at, "right", "lost-text", 600, 12.5, [...this.attacked, ...wine]),
+    const none = y(total - line.wrong - this.bench.data.before);
+    [none + 13, none + 24, none + 38].some((at) =>
+      put("lose their certificate", r - 3, at, "right", "lost-text", 600, 12.5, [
+        ...this.attacked,
+        ...wine,
+      ]),
     );
+    if (none - y(total - line.wrong) > 15)
+      put("had none", r - 3, (none + y(total - line.wrong)) / 2, "right", "ink2", 600, 12.5, wine);
     changed();
   }
   take(px, py, done) {
@@ -574,7 +582,8 @@ class ContourChart extends Chart {
       high = Math.max(...shares, low + 1),
       ny = map.ys.length;
     const left = (i) => (i ? this.x(map.xs[i - 1] + half) : l),
-      right = (i) => (i === map.xs.length - 1 ? r : this.x(map.xs[i] + half));
+      right = (i) =>
+        i === map.xs.length - 1 && map.xs[i] >= this.end ? r : this.x(map.xs[i] + half);
     const under = (j) => (j ? map.ys[j - 1] + gap : 0);
     for (let i = 0; i < map.xs.length; i++)
       for (let j = 0; j < ny; j++) {
@@ -667,7 +676,7 @@ class ContourChart extends Chart {
         for (let i = 0; i < map.xs.length; i++)
           if (map.certified[i * ny + j] / total >= level - 1e-9) k = i;
         if (k === map.xs.length - 1) continue;
-        if (!points.length && j) points.push([this.area.r, y(under(j))]);
+        if (!points.length && j) points.push([right(map.xs.length - 1), y(under(j))]);
         const x = k < 0 ? this.area.l : right(k);
         points.push([x, y(under(j))], [x, y(map.ys[j] + this.gap)]);
         if (k < 0) {

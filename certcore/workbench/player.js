@@ -9,7 +9,7 @@ class Player {
     this.told = one(".told");
     this.button = one(".play");
     this.last = one(".last");
-    this.axis = one(".axis");
+    this.axis = bench.root.querySelector(".axis");
     this.calm = window.matchMedia("(prefers-reduced-motion: reduce)");
     this.range.oninput = () => {
       this.stop(false);
@@ -27,7 +27,7 @@ class Player {
     const { bench } = this,
       { data, values } = bench,
       now = values[data.axis],
-      { end } = data;
+      end = bench.axisEnd;
     const line =
         bench.line?.axis === data.axis && bench.line.values.at(-1) >= end
           ? bench.line.values.filter((one) => one <= end)
@@ -67,13 +67,32 @@ class Player {
     }
     this.axis.value = data.axis;
     this.axis.hidden = !bench.send;
+    this.show();
+    if (this.wanted === data.axis && bench.frameValues().length > 1) this.play();
+  }
+  // The slider of the strip that runs shows it, and every slider can.
+  show() {
+    const now = { axis: this.bench.data.axis, on: Boolean(this.timer) },
+      axes = this.bench.data.axes.map(([name]) => name);
+    if (JSON.stringify({ ...now, axes }) === JSON.stringify(shelf().player)) return;
+    shelf().player = { ...now, axes };
+    say({ kind: "player" });
+  }
+  run(name) {
+    if (this.timer) this.stop(true);
+    else if (name === this.bench.data.axis) this.play();
+    else {
+      this.wanted = name;
+      this.bench.tell({ axis: name });
+    }
   }
   play() {
     const { bench } = this,
       { data } = bench;
+    this.wanted = null;
     bench.tell({ play: data.axis });
     const values = bench.frameValues(),
-      from = bench.values[data.axis] ?? data.end,
+      from = bench.values[data.axis] ?? bench.axisEnd,
       next = (now) => {
         const k = atLeast(values, now + 1);
         return k < 0 ? null : values[k];
@@ -99,6 +118,7 @@ class Player {
       },
       Math.max(140, Math.min(600, 8000 / values.length)),
     );
+    this.show();
   }
   stop(tell) {
     if (!this.timer) return;
@@ -106,10 +126,13 @@ class Player {
     this.timer = null;
     this.button.textContent = "▶";
     this.button.setAttribute("aria-label", "Play");
+    this.show();
     if (tell)
       this.bench.move({ [this.bench.data.axis]: this.bench.values[this.bench.data.axis] }, true);
   }
   end() {
     this.stop(false);
+    shelf().player = null;
+    say({ kind: "player" });
   }
 }

@@ -154,23 +154,17 @@ class Stage {
     this.panels.forEach((panel) => panel.resize());
     this.paint();
   }
-  // What cards and the legend leave of a picture: the graph is fitted into that.
+  // What card, tools and legend leave of a picture: the graph is fitted into that.
   free(width, height) {
     const several = this.attacks.length > 1,
       narrow = this.root.clientWidth < 712,
-      cards = this.bench.cards;
-    // Cards stand upon the picture, or below it where there is no room.
-    const upon =
-        cards.offsetWidth &&
-        cards.getBoundingClientRect().top < this.whole.getBoundingClientRect().bottom - 20,
-      beside = !several && upon ? cards.offsetWidth + 12 : 0;
-    const left = !several && !narrow && (this.chosen || !this.list.hidden) ? 300 : 0,
+      left = !several && !narrow && (this.chosen || !this.list.hidden) ? 300 : 0,
       margin = narrow ? 12 : 24,
       tools = this.bench.tools.offsetHeight;
     return {
       left: left + margin,
       top: narrow ? 50 : several ? 44 + tools : 20 + tools,
-      right: width - beside - margin,
+      right: width - margin,
       bottom: height - (narrow ? 36 : 22 + this.legend.offsetHeight),
     };
   }

@@ -19,7 +19,7 @@ from certcore.model_attack.stored import FoundAttack
 from certcore.result.attack_effects import reach
 from certcore.result.certificate import Certificate
 from certcore.result.states import TargetState
-from certcore.sweep.ranges import first_end, map_end, unit_of
+from certcore.sweep.ranges import first_end, map_end, next_end, unit_of
 from certcore.sweep.session import Preview
 from certcore.workbench import message as bench
 from certcore.workbench.axis import second_axis
@@ -162,6 +162,7 @@ def draw(view: View) -> None:
     axes = {name: film.AXES[name].capitalize() for name in [*state.covered(view.instance), "sigma"]}
     axes = {axis: film.AXES[axis].capitalize()} | axes
     on_model = st.session_state["adversary"] == "model"
+    seen["longest"] = film.longest(view, axis)
     small = bench.small(view, axis, end, axes, seen, _told(view, now, charts), on_model)
     events = canvas.draw(view.instance, small)
     for event in events:
@@ -245,7 +246,9 @@ def _axis(view: View) -> tuple[str, Any]:
     if st.session_state["play_from"] >= (st.session_state["play_to"] or longest):
         state.replace("play_from", 0, "a film ends after it begins")
     end = st.session_state["play_to"] or kept.get((view.instance.full_digest, axis), 0)
-    if not here <= end or (not st.session_state["play_to"] and end > 12 * max(here, 1) and end > 50):
+    if end and not here <= end:
+        end = next_end(here, longest)  # as the axis has grown while the slider was held
+    elif not end or (not st.session_state["play_to"] and end > 12 * max(here, 1) and end > 50):
         end = first_end(here, longest)
     end = max(1, here, min(end, longest, 20 if axis == "sigma" and here <= 20 else longest))
     kept[view.instance.full_digest, axis] = end

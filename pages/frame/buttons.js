@@ -33,6 +33,7 @@ const escaped = (e) => {
   const drawer = document.querySelector('[role="dialog"]');
   if (e.key === "Escape" && drawer && !drawer.contains(e.target))
     drawer.querySelector('button[aria-label="Close"]')?.click();
+  else if (e.key === "Escape" && e.target.closest?.('[data-testid="stSidebar"]')) ACTS.more();
 };
 if (!page.dataset.escape) {
   page.dataset.escape = "1";

@@ -86,6 +86,7 @@ def _more(own: dict[str, Control], name: str, instance: Instance, rule: BaseRule
     """The controls behind “More”, and the view."""
     st.caption(bundles.facts(instance))
     _split(name)
+    strip.uncovered(instance)
     targets, problem = _targets(instance)
     counted, targets = _only_right(instance, targets)
     relaxation, limit, strengthen = _relaxation(instance)

@@ -5,6 +5,8 @@ class Slider {
     this.root = root;
     this.input = root.querySelector("input");
     this.label = root.querySelector("label");
+    this.play = root.querySelector(".play");
+    this.play.onclick = () => say({ kind: "play", name: this.data.name });
     this.input.oninput = () => this.moved(false);
     this.input.onchange = () => this.moved(true);
     this.input.onpointerdown = () => {
@@ -14,6 +16,7 @@ class Slider {
       this.held = false;
     };
     this.hear = (what) => {
+      if (what.kind === "player") this.player();
       if (what.kind !== "move" || what.from === this || what.name !== this.data?.name) return;
       if (what.done) this.wait(what.value);
       this.place(what.value);
@@ -30,6 +33,7 @@ class Slider {
     this.input.disabled = data.disabled;
     this.input.setAttribute("aria-label", data.name_text);
     this.root.title = data.help;
+    this.player();
     // An answer to what was asked before comes late: the slider stays where it was put.
     if (
       this.asked &&
@@ -38,6 +42,18 @@ class Slider {
       this.asked = null;
     const kept = this.held || this.later || this.asked;
     this.place(kept && before !== undefined ? before : data.value); // the stops may be others by now
+  }
+  // Budget as time: the slider that the charts run over has the button in front of it, others when they are pointed at.
+  player() {
+    const now = shelf().player,
+      runs = Boolean(now?.axes.includes(this.data?.name)),
+      mine = runs && now.axis === this.data.name,
+      on = mine && now.on;
+    this.play.hidden = !runs;
+    this.root.classList.toggle("main", mine);
+    this.play.textContent = on ? "❚❚" : "▶";
+    this.play.setAttribute("aria-label", `${on ? "Pause" : "Play"}: ${this.data?.name_text}`);
+    this.play.title = on ? "Pause (Space)" : "Run this budget from 0 to its end (Space)";
   }
   wait(value) {
     this.asked = value === this.data.value ? null : { value, since: performance.now() };

@@ -10,11 +10,21 @@ import streamlit as st
 
 from certcore.workbench.parts import part
 
-_HTML = '<div class="range"><label></label><input type="range" min="0" step="1"></div>'
+_HTML = (
+    '<div class="range"><label></label><div class="row"><button type="button" class="play" hidden></button>'
+    '<input type="range" min="0" step="1"></div></div>'
+)
 _CSS = """
 .range { display: flex; flex-direction: column; gap: 3px; font-family: var(--st-font); color: var(--st-text-color); }
 .range label { font-size: 13px; line-height: 16px; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
-.range label[hidden] { display: none; }
+.range [hidden] { display: none; }
+.range { position: relative; } .row { display: flex; align-items: center; gap: 10px; }
+.play { flex: none; width: 28px; height: 28px; border: 0; border-radius: 50%; padding: 0; font-size: 11px;
+  background: var(--st-text-color); color: var(--st-background-color); cursor: pointer; }
+.range:not(.main) .play { position: absolute; right: 0; top: -1px; width: 18px; height: 18px; font-size: 8px;
+  opacity: 0; }
+.range:is(:hover, :focus-within) .play { opacity: 1; }
+.play:focus-visible { outline: 2px solid var(--st-primary-color); outline-offset: 1px; }
 .range input { -webkit-appearance: none; appearance: none; width: 100%; height: 30px; margin: 0; background: none;
   cursor: pointer; touch-action: pan-y; }
 .range input:disabled { opacity: 0.4; cursor: default; }

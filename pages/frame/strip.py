@@ -56,9 +56,6 @@ def draw(instance: Instance) -> None:
             else:
                 st.session_state[name] = 0
         _sigma(instance)
-        missing = [name for name in TYPES if name not in covered and _possible(instance, name)]
-        if missing:
-            _uncovered(instance, missing, reasons)
 
 
 def _possible(instance: Instance, name: str) -> bool:
@@ -272,10 +269,14 @@ def _sigma(instance: Instance) -> None:
         )
 
 
-def _uncovered(instance: Instance, missing: list[str], reasons: dict[str, str | None]) -> None:
+def uncovered(instance: Instance) -> None:
     """Types without a slider: why, and where to go."""
+    covered, reasons = state.covered(instance), state.refused(instance)
+    missing = [name for name in TYPES if name not in covered and _possible(instance, name)]
+    if not missing:
+        return
     chip, why = messages.short_uncovered(instance, missing)
-    with st.popover(f"{chip} Why?", type="tertiary", key="uncovered", help="Why there is no slider, and where to go."):
+    with st.popover(str(chip), type="tertiary", key="uncovered", help="Why there is no slider, and where to go."):
         st.markdown(reasons[missing[0]] or why.markdown)
         stem = st.session_state["instance"].split("-")[0]
         for other in bundles.covering(missing, stem)[:3]:

@@ -60,11 +60,12 @@ def _dragging(page: Any) -> None:
     page.wait_for_timeout(300)
 
 
-def _clicked(name: str) -> Callable[[Any], None]:
+def _clicked(*names: str) -> Callable[[Any], None]:
     def act(page: Any) -> None:
         settled(page)
-        page.get_by_role("button", name=name).first.click()
-        page.wait_for_timeout(2500)
+        for name in names:
+            page.get_by_role("button", name=name).first.click()
+            page.wait_for_timeout(2500)
 
     return act
 
@@ -83,7 +84,7 @@ SHOTS = {
     "accuracy": Shot(f"?{CITESEER}&right=1"),
     "more": Shot(f"?{CITESEER}&strengthen=1&limit=5"),
     "ballots": Shot("?instance=cora-decoupled-ballots-s0"),
-    "not-covered": Shot(f"?{CITESEER}", _clicked("not covered")),
+    "not-covered": Shot(f"?{CITESEER}", _clicked("More", "not covered")),
     "proven": Shot(f"?{CITESEER}", _clicked("Proven")),
     "bad-link": Shot(f"?{CITESEER}&relaxation=best&sigma=few"),
     "compare": Shot(f"compare?{CITESEER}"),

@@ -227,7 +227,8 @@ def test_a_site_whose_list_did_not_travel_is_counted_and_says_so(
 #: Just enough for a workbench without a graph.
 SMALL: dict[str, Any] = {
     "at": {}, "axis": "attr_del", "end": 1, "axes": [], "head": [], "sub": [], "parts": None, "partsOf": "",
-    "notes": [], "progress": {}, "stale": {}, "said": "", "fresh": True, "words": {"parts": {}}, "ramp": {}, "shelves": {},
+    "notes": [], "progress": {}, "stale": {}, "said": "", "fresh": True, "words": {"parts": {}}, "ramp": {},
+    "shelves": {},
     "model": {"changed": None, "how": "", "head": [], "sub": "", "told": ""},
 }  # fmt: skip
 

@@ -9,7 +9,7 @@ import platform
 import threading
 import zipfile
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -173,42 +173,40 @@ def build(
     return Report(instance, certificate, source, maker.figures, commands, str(said), of, changed)
 
 
+@dataclass
 class _Maker:
     """The figures of a report, each with the command that makes it."""
 
-    def __init__(
-        self,
-        session: Session,
-        certificate: Certificate,
-        source: str,
-        targets: str | None,
-        base_rule: str,
-        counted: np.ndarray | None,
-        attacks: Sequence[ModelAttack],
-        seconds: float,
-        cancel: threading.Event | None,
-    ) -> None:
-        self.session, self.instance, self.certificate = session, session.instance, certificate
-        self.threat, self.attacks = certificate.threat, attacks
-        self.seconds, self.cancel = seconds, cancel
-        self.of = None if counted is None else len(counted)
+    session: Session
+    certificate: Certificate
+    source: str
+    targets: str | None
+    base_rule: str
+    counted: np.ndarray | None
+    attacks: Sequence[ModelAttack]
+    seconds: float
+    cancel: threading.Event | None
+    figures: dict[str, Figure] = field(default_factory=dict)
+    commands: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.instance, self.threat = self.session.instance, self.certificate.threat
+        self.of = None if self.counted is None else len(self.counted)
         # Sweeps use the relaxed program: one integer program or strong search is enough.
-        self.relaxation = str(Relaxation(certificate.relaxation).relaxed)
+        self.relaxation = str(Relaxation(self.certificate.relaxation).relaxed)
         nodes = self.threat.targets
-        if targets is None and nodes is not None and not np.array_equal(nodes, np.asarray(self.instance.targets)):
-            targets = write_nodes(np.asarray(nodes) if counted is None else counted)
-            targets = targets if counted is None else f"correct:{targets}"
-        self.asked: dict[str, Any] = {"targets": targets, "base_rule": base_rule}
-        self.source = source
-        self.figures: dict[str, Figure] = {}
-        self.commands: list[str] = []
+        own = nodes is None or np.array_equal(nodes, np.asarray(self.instance.targets))
+        if self.targets is None and not own:
+            chosen = write_nodes(np.asarray(nodes if self.counted is None else self.counted))
+            self.targets = chosen if self.counted is None else f"correct:{chosen}"
         self.x, self.y = axes_in_play(self.instance, self.threat)
 
     def add(self, name: str, figure: Figure | None, what: str, **options: Any) -> None:
         if figure is not None:
             self.figures[name] = figure
         plot = {} if figure is None else {"plot": f"{name}.pdf"}
-        said = command(what, self.source, self.threat, **self.asked, **options, **plot)
+        asked: Any = {"targets": self.targets, "base_rule": self.base_rule}
+        said = command(what, self.source, self.threat, **asked, **options, **plot)
         self.commands += [] if said is None else [said]
 
     def curve(self) -> None:

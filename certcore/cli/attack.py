@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "attack",
-        help="change labels of the model in fact: the other side of a certificate",
         description="Look for a perturbation within the threat model that changes as many labels of the certified "
         "model as possible, count them with new samples, and hold the result against the certificates. An interrupted "
         "run continues from the file it wrote.",
@@ -47,10 +46,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_instance(parser)
     add_threat(parser)
     parser.add_argument(
-        "--method", choices=list(map(str, AttackMethod)), default=str(AttackMethod.LOCAL),
+        "--method",
+        choices=list(map(str, AttackMethod)),
+        default=str(AttackMethod.LOCAL),
         help="how flips are looked for (default: local, greedy by gradients and then swapping); attributes that are "
         "numbers are moved by projected gradients",
-    )  # fmt: skip
+    )
     parser.add_argument("--time-limit", type=seconds, metavar="S", help="seconds of searching (default: by steps)")
     parser.add_argument(
         "--samples", type=natural, default=10_000, help="new samples by which labels are counted (default 10,000)"
@@ -101,11 +102,17 @@ def search(args: argparse.Namespace, ready: Callable[[Instance], tuple[Victim, I
 
     attack, _ = run_beside(
         lambda cancel: run_attack(
-            *ready(instance), threat, options, meta=recipe, start=start, cancel=cancel, keep=keep,
+            *ready(instance),
+            threat,
+            options,
+            meta=recipe,
+            start=start,
+            cancel=cancel,
+            keep=keep,
             progress=None if args.json else lambda done, total, note: bar.update(done, note),
         ),
         lambda: print("certcore: stopping; what was counted so far follows", file=sys.stderr),
-    )  # fmt: skip
+    )
     keep(attack)
     report = attack_report(attack, instance, args)
     return answer(args, report, *_lines(report), *([] if output is None else [f"wrote {output}"]))
@@ -126,10 +133,14 @@ def attack_report(attack: ModelAttack, instance: Instance, args: argparse.Namesp
     for level in attack.levels:
         count = attack.count(instance, level, targets)
         levels.append(
-            {"flips": level.flips, "spent": attack.spent(level),
-             "words": size_words(level.flips, attack.distance(level)), "changed": count.n_changed,
-             "accuracy_under_attack": count.accuracy}
-        )  # fmt: skip
+            {
+                "flips": level.flips,
+                "spent": attack.spent(level),
+                "words": size_words(level.flips, attack.distance(level)),
+                "changed": count.n_changed,
+                "accuracy_under_attack": count.accuracy,
+            }
+        )
     last = attack.count(instance, attack.levels[-1], targets)
     return {
         "targets": len(targets),
@@ -150,10 +161,14 @@ def attack_report(attack: ModelAttack, instance: Instance, args: argparse.Namesp
 
 
 def _lines(report: dict[str, Any]) -> list[str]:
-    sure = "the prediction differs" if report["test"] is None else (
-        f"confidence {confidence_text(report['joint_alpha'], 100)} % over all targets together with the certificate, "
-        f"{report['samples']:,} new samples"
-    )  # fmt: skip
+    sure = (
+        "the prediction differs"
+        if report["test"] is None
+        else (
+            f"confidence {confidence_text(report['joint_alpha'], 100)} % over all targets together with the "
+            f"certificate, {report['samples']:,} new samples"
+        )
+    )
     lines = [
         f"changed           {report['changed']:,} of {report['targets']:,} labels ({sure})",
         f"found             {report['levels'][-1]['words']} by {report['method']}, {report['seconds']} s; "

@@ -42,7 +42,6 @@ from certcore.verify.proof import proof_bytes
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "certify",
-        help="certify how many labels stay under one shared perturbed graph",
         description="Certify how many target labels provably stay as they are, all at once.",
         epilog="example: certcore certify precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 --proof proof.json",
     )
@@ -75,6 +74,7 @@ def run(args: argparse.Namespace) -> int:
     instance, threat = read_question(args)
     threat = started(args, instance, threat)
     before = targets_before_correct(args, instance)
+    of = None if before is None else len(before)
     with StatusLine("certify", quiet=args.json):
         certificate, _ = run_beside(lambda cancel: _certify(args, instance, threat, cancel), _say_stopping)
     print_notes(args)
@@ -95,20 +95,20 @@ def run(args: argparse.Namespace) -> int:
         _draw(args, instance, certificate)
     if args.json:
         report = certificate.to_json() | {
-            "guarantee": str(messages.guarantee(instance, certificate, None if before is None else len(before))),
+            "guarantee": str(messages.guarantee(instance, certificate, of)),
             "remarks": [str(remark) for remark in messages.remarks(instance, threat)],
             "changed": None if found is None else found.count.n_changed,
             "changed_joint_alpha": None if found is None else found.count.joint_alpha,
             "accuracy_under_attack": None if found is None else found.count.accuracy,
         }
-        if before is not None:
-            report["certified_accuracy"] = certificate.certified / len(before)
+        if of is not None:
+            report["certified_accuracy"] = certificate.certified / of
         if args.verbose and certificate.size:
             report["size"] = vars(certificate.size)
         print_json(report)
     else:
-        print(_words(instance, certificate, None if before is None else len(before), verbose=args.verbose))
-        print(f"on the model      {messages.changed_words(found, None if before is None else len(before))}")
+        print(_words(instance, certificate, of, verbose=args.verbose))
+        print(f"on the model      {messages.changed_words(found, of)}")
         if before is not None:
             sentence = messages.certified_accuracy(instance, threat, certificate.certified, before)
             print(f"accuracy          {sentence}")

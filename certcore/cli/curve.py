@@ -18,7 +18,6 @@ from certcore.sweep.parallel import SplitCurve, SweepTask, over_splits, run_many
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "curve",
-        help="certified counts over one budget, over σ or over a local budget",
         description="Certified and naive counts at every value of one budget; each count has a proven bound.",
         epilog="example: certcore curve precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --values 0:200",
     )
@@ -46,9 +45,13 @@ def run(args: argparse.Namespace) -> int:
         ((axis, values),) = request.axes
         if len(request.instances) == 1:
             return curve(
-                request.instances[0], request.threat, axis.name, values,
-                progress=lambda growing: progress(growing.share_done), **request.options,
-            )  # fmt: skip
+                request.instances[0],
+                request.threat,
+                axis.name,
+                values,
+                progress=lambda growing: progress(growing.share_done),
+                **request.options,
+            )
         tasks = [
             SweepTask(one, threat_of(args, one), [(axis.name, values)], **solve_options(args))
             for one in request.instances

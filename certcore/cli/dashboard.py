@@ -31,7 +31,6 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 def add(subparsers: argparse._SubParsersAction[Parser]) -> None:
     parser = subparsers.add_parser(
         "dashboard",
-        help="open the dashboard on some instances",
         description="Open the dashboard in a browser, on this machine only; Ctrl-C ends it.",
         epilog="example: certcore dashboard mine.npz --port 8502",
     )
@@ -72,9 +71,13 @@ def dashboard(*sources: Instance | str | os.PathLike[str], port: int | None = No
         options = ["--server.address", "127.0.0.1", "--server.port", str(chosen), "--server.headless", "true"]
         with open(folder / "log.txt", "wb") as log:
             process = subprocess.Popen(
-                [sys.executable, str(script), *options], cwd=folder, env=environment, stdin=subprocess.DEVNULL,
-                stdout=log, stderr=log,
-            )  # fmt: skip
+                [sys.executable, str(script), *options],
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

@@ -29,7 +29,6 @@ from certcore.sweep.defences import TRIES
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "defend",
-        help="which nodes to protect so that most labels stay certified",
         description="Choose nodes to protect, one after the other; each step comes with its proven count.",
         epilog="example: certcore defend precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 --nodes 5",
     )

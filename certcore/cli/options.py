@@ -77,14 +77,17 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
         if entry_of(name).lengths:
             continue
         group.add_argument(
-            *_spellings("--", name), type=natural, metavar="N",
+            *_spellings("--", name),
+            type=natural,
+            metavar="N",
             help=f"global budget: {LABELS[name]} in the whole graph",
-        )  # fmt: skip
+        )
     group.add_argument(
-        "--attr-l2", metavar="LENGTH",
+        "--attr-l2",
+        metavar="LENGTH",
         help="global budget for attributes that are numbers: the root of the sum of all squared changes, in their own "
         "units",
-    )  # fmt: skip
+    )
     for name in TYPES:
         entry = entry_of(name)
         text = f"local budget: {LABELS[name]} at each node (default: no limit)"
@@ -96,16 +99,19 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
             text += "; in directed graphs, incoming and outgoing edges together"
         group.add_argument(*_spellings("--local-", name), metavar="LENGTH" if entry.lengths else "N", help=text)
     group.add_argument(
-        "--local-mode", choices=list(map(str, LocalMode)), default=LocalMode.ABSOLUTE,
+        "--local-mode",
+        choices=list(map(str, LocalMode)),
+        default=LocalMode.ABSOLUTE,
         help="local budgets as counts, or as decimal shares of what the node has, rounded down (of the norm of its "
         "row, rounded up)",
-    )  # fmt: skip
+    )
     group.add_argument("--sigma", type=natural, metavar="N", help="how many nodes the attacker controls (default: all)")
     group.add_argument(
-        "--targets", metavar="all|test|class:K|correct|INDICES|FILE",
+        "--targets",
+        metavar="all|test|class:K|correct|INDICES|FILE",
         help="whose labels are counted (default: the instance's own targets); INDICES such as 3,5,10:20; a FILE "
         "has one per line; correct (or correct:test, …): those of them whose label is right, for certified accuracy",
-    )  # fmt: skip
+    )
     group.add_argument(
         "--protect", metavar="INDICES|FILE", help="nodes that cannot be touched: 3,5,10:20, or one index per line"
     )

@@ -33,7 +33,6 @@ from certcore.sweep.ranges import first_axis
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "radius",
-        help="the largest budget (or σ) that keeps a share certified",
         description="How much can be promised: the largest budget at which at least that share is certified.",
         epilog="example: certcore radius precomputed/citeseer-gcn-attr-s0.npz --vary attr_del --at-least 0.8",
     )

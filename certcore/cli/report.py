@@ -25,7 +25,6 @@ from certcore.common.interrupt import run_beside
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "report",
-        help="write a page that explains the certificate, with figures, numbers and the proof",
         description="Write report.html, which needs nothing else to be read, figures (PDF), their numbers (CSV), the "
         "proof and the instance. Without budgets, the first view of the dashboard is reported on.",
         epilog="example: certcore report precomputed/citeseer-gcn-attr-s0.npz --attr-del 50 -o report",

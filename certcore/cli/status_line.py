@@ -50,12 +50,3 @@ class StatusLine:
             if self._end.wait(self.EVERY):
                 break
         print("\r\x1b[2K", end="", file=sys.stderr, flush=True)
-
-
-def show_progress(done: int, total: int, what: str) -> None:
-    """One line on standard error that is overwritten on a terminal; elsewhere (logs) about twenty lines at most."""
-    terminal = sys.stderr.isatty()
-    if not terminal and done != total and done % (total // 20 + 1):
-        return
-    end = "\r" if terminal and done != total else "\n"
-    print(f"[{done}/{total}] {what:<50}", end=end, file=sys.stderr, flush=True)

@@ -15,7 +15,6 @@ from certcore.sweep import Counts, surface
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "surface",
-        help="certified counts over two budgets, or over a budget and σ",
         description="Certified and naive counts for all pairs of values; each count has a proven bound.",
         epilog=(
             "example: certcore surface precomputed/citeseer-gcn-attr-s0.npz --x attr_add --x-values 0:8 "
@@ -32,9 +31,15 @@ def run(args: argparse.Namespace) -> int:
     def compute(request: SweepRequest, progress: StatusLine) -> Counts:
         (x, xs), (y, ys) = request.axes
         return surface(
-            request.instances[0], request.threat, x.name, xs, y.name, ys,
-            progress=lambda growing: progress(growing.share_done), **request.options,
-        )  # fmt: skip
+            request.instances[0],
+            request.threat,
+            x.name,
+            xs,
+            y.name,
+            ys,
+            progress=lambda growing: progress(growing.share_done),
+            **request.options,
+        )
 
     axes = [(args.x, args.x_values, "--x-values"), (args.y, args.y_values, "--y-values")]
     return run_sweep(args, axes, compute, draw_surface)

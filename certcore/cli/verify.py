@@ -18,7 +18,6 @@ from certcore.verify.proof import read_proof, verify_proof
 def add(subparsers: Subparsers) -> None:
     parser = subparsers.add_parser(
         "verify",
-        help="check a proof against its instance, without any solver",
         description="Re-derive the program from the instance and re-evaluate the bound in exact integers. "
         "Exit code 0: accepted, 1: rejected, 2: unreadable.",
         epilog="example: certcore verify proof.json precomputed/citeseer-gcn-attr-s0.npz",

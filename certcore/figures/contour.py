@@ -243,9 +243,16 @@ class ContourFigure(Figure):
                 for width, colour in ((5, "#FFFFFF"), (2, BLACK)):
                     look = {"color": colour, "width": width, "dash": "solid" if width == 5 else dash}
                     screen.add_scatter(
-                        x=path[:, 0], y=path[:, 1], mode="lines", line=look, opacity=0.65 if width == 5 else 1,
-                        name=name, legendgroup=name, showlegend=False, hoverinfo="skip",
-                    )  # fmt: skip
+                        x=path[:, 0],
+                        y=path[:, 1],
+                        mode="lines",
+                        line=look,
+                        opacity=0.65 if width == 5 else 1,
+                        name=name,
+                        legendgroup=name,
+                        showlegend=False,
+                        hoverinfo="skip",
+                    )
                 # The map is the same on light and dark pages, but the legend needs another line colour on a dark one.
                 sample = {"color": on_background(BLACK, dark), "width": 2, "dash": dash}
                 screen.add_scatter(x=[None], y=[None], mode="lines", line=sample, name=name, legendgroup=name)
@@ -410,9 +417,11 @@ def _candidates(
     middle = path[len(path) // 2]
     on = float(middle[0]), float(middle[1])
     around = [
-        (x, y) for radius in range(14, 90, 8) for turn in range(16)
+        (x, y)
+        for radius in range(14, 90, 8)
+        for turn in range(16)
         for x, y in [middle + radius * np.array([np.cos(turn * np.pi / 8), np.sin(turn * np.pi / 8)])]
-    ]  # fmt: skip
+    ]
     for k, (x, y) in enumerate([*path.tolist(), *around]):
         if all(side / 2 + 1 <= at <= whole - side / 2 - 1 for at, side, whole in zip((x, y), box, size)):
             yield LevelLabel(level, (float(x), float(y)), box, None if k < len(path) else on)
@@ -455,12 +464,22 @@ def contour_figure(
     else:
         compared = _counts(reference.certified, reference.done if gaps else None)
     return ContourFigure(
-        x=x, y=y, x_values=surface.axis_values[0], y_values=surface.axis_values[1], ratio=certified / targets,
-        reference=compared / targets, show=show, levels=tuple(levels), certified=certified,
-        reference_certified=compared, bounds=int(surface.targets) - certified, attacks=attacks, targets=of,
+        x=x,
+        y=y,
+        x_values=surface.axis_values[0],
+        y_values=surface.axis_values[1],
+        ratio=certified / targets,
+        reference=compared / targets,
+        show=show,
+        levels=tuple(levels),
+        certified=certified,
+        reference_certified=compared,
+        bounds=int(surface.targets) - certified,
+        attacks=attacks,
+        targets=of,
         accuracy=accuracy_of is not None,
         **{"name": ("contours" if show == MapOf.RATIO else show) + f"-{x}-{y}", **more},
-    )  # fmt: skip
+    )
 
 
 def _counts(counts: np.ndarray, done: np.ndarray | None) -> np.ndarray:

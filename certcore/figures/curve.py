@@ -488,9 +488,15 @@ def mean_line(values: np.ndarray, ratios: np.ndarray, kind: str, name: str, grou
     middle, around = mean(ratios), band(ratios)
     low, high = (None, None) if around is None else around
     return Line(
-        values=values, ratio=middle, kind=kind, name=name, group=group, low=low, high=high,
+        values=values,
+        ratio=middle,
+        kind=kind,
+        name=name,
+        group=group,
+        low=low,
+        high=high,
         average_radius=average_radius(values, middle),
-    )  # fmt: skip
+    )
 
 
 def curve_figure(
@@ -576,12 +582,11 @@ def controls_for(instance: Instance, threat: ThreatModel, vary: str, accuracy_of
 
 def as_accuracy(curve: Any, number: int) -> Any:
     """The same counts as a fraction of more targets; splits have different target sets of equal size."""
-    if isinstance(curve, list | tuple):
-        return [as_accuracy(one, number) for one in curve]
-    return replace(curve, targets=number)
+    several = isinstance(curve, list | tuple)
+    return [replace(one, targets=number) for one in curve] if several else replace(curve, targets=number)
 
 
 def clean_accuracy(curve: Any, number: int) -> float:
     """The accuracy without an attack, for a curve over the right labels among this many targets."""
-    splits = curve if isinstance(curve, list | tuple) else [curve]
+    splits = _splits(curve)
     return sum(int(one.targets) for one in splits) / len(splits) / max(number, 1)

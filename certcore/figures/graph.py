@@ -367,9 +367,10 @@ def marks_of(figure: GraphFigure, where: np.ndarray) -> list[Mark]:
         name = f"node {node}" if figure.names is None else clean(figure.names[node], 24)
         heavy = 16 * (spent[node] / spent.max()) ** 2 if TABLE[kind].lengths else min(spent[node], 16.0)
         found.append(
-            Mark(_point(where, node), flips_text(spent[node], kind), name, 3.8 + 0.5 * np.sqrt(heavy),
-                 node in controlled)
-        )  # fmt: skip
+            Mark(
+                _point(where, node), flips_text(spent[node], kind), name, 3.8 + 0.5 * np.sqrt(heavy), node in controlled
+            )
+        )
     new = [] if figure.injected is None else np.unique(figure.injected[:, 0]).tolist()
     for node in new:
         found.append(Mark(_point(where, node), "+1", f"new {node - len(figure.positions) + 1}", 4.0, False))
@@ -472,11 +473,19 @@ def graph_figure(
     attack = {} if found is None else _attack_fields(instance, certificate, relaxed, found, state)
     state, groups = _coloured(instance, state, Palette.parse(palette, "palette"))
     return GraphFigure(
-        positions=positions_of(instance), edges=instance.graph.edges, state=state, groups=groups, palette=palette,
-        lost=lost, changed=changed, protected=np.asarray(certificate.threat.protected, dtype=np.int64),
-        names=instance.node_names, relaxed=relaxed, **attack,
+        positions=positions_of(instance),
+        edges=instance.graph.edges,
+        state=state,
+        groups=groups,
+        palette=palette,
+        lost=lost,
+        changed=changed,
+        protected=np.asarray(certificate.threat.protected, dtype=np.int64),
+        names=instance.node_names,
+        relaxed=relaxed,
+        **attack,
         **{"name": "graph-relaxed" if relaxed else "graph", **more},
-    )  # fmt: skip
+    )
 
 
 def _attack_fields(

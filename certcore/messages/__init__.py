@@ -18,7 +18,6 @@ from certcore.messages.guarantee import (
     gain,
     guarantee,
     joint_confidence,
-    known_already,
     not_covered,
     not_per_node,
     promise,

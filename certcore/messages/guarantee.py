@@ -356,14 +356,6 @@ def _rests_on(instance: Instance, threat: ThreatModel) -> Text:
 # --- numbers beside it ------------------------------------------------------------------------------------------------
 
 
-def known_already(certified: int, whole: int) -> Text:
-    """While a solve is under way; `whole`: the number of targets, or of all labels asked about if the targets are the
-    correct ones."""
-    if not certified:
-        return text("nothing is proven for these budgets yet")
-    return text(f"already proven for these budgets: at least {_of(certified, whole)} ({share_down(certified, whole)})")
-
-
 def bracket(certificate: Certificate) -> tuple[str, Text]:
     """Lower and upper bound on the number of uncertified targets: by the best attack found, and by the proof."""
     refuse_weights(certificate.threat.weights, "this sentence")

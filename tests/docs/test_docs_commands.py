@@ -250,9 +250,13 @@ def test_the_output_shown_in_the_readme_is_true(desk: Path) -> None:
     command = next(ours(w) for block in blocks(text) for w in commands(block) if (ours(w) or [""])[0] == "certify")
     assert command is not None
     done = subprocess.run(
-        [sys.executable, "-m", "certcore", *command], cwd=desk, capture_output=True, text=True, check=True,
+        [sys.executable, "-m", "certcore", *command],
+        cwd=desk,
+        capture_output=True,
+        text=True,
+        check=True,
         env=environment(),
-    )  # fmt: skip
+    )
     # The attack is found by a heuristic; everything else is the same everywhere.
     for line in shown.splitlines():
         assert line in done.stdout or line.startswith("best attack"), f"the README shows: {line}\n{done.stdout}"

@@ -84,9 +84,11 @@ def test_the_notebook_runs_and_shows_what_it_promises() -> None:
     notebook = nbformat.read(EXAMPLES / "from_pyg.ipynb", as_version=4)
     nbclient.NotebookClient(notebook, timeout=240, resources={"metadata": {"path": str(ROOT)}}).execute()
     shown = [
-        output["data"].get("text/html", "") for cell in notebook.cells for output in cell.get("outputs", [])
+        output["data"].get("text/html", "")
+        for cell in notebook.cells
+        for output in cell.get("outputs", [])
         if "data" in output
-    ]  # fmt: skip
+    ]
     (card,) = [page for page in shown if 'class="certcore"' in page]
     assert re.search(r"at least <b>\d+ of 200</b>", card)
     assert any("image/png" in output.get("data", {}) for cell in notebook.cells for output in cell.get("outputs", []))

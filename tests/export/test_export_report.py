@@ -231,9 +231,13 @@ def test_the_numbers_of_a_report_never_promise_too_much() -> None:
     instance = small_instance(("attr_del",), n=12)
     made = report.build(instance, ThreatModel(attr_del=2))
     close = dataclasses.replace(
-        made.certificate, certified=1999, targets=2000, bound=Fraction(1000001, 1000000),
-        instance=None, attack=None,
-    )  # fmt: skip
+        made.certificate,
+        certified=1999,
+        targets=2000,
+        bound=Fraction(1000001, 1000000),
+        instance=None,
+        attack=None,
+    )
     page = report.page(dataclasses.replace(made, certificate=close))
     assert "1,999 of 2,000 (99.9 %)" in page
     assert "at most 1.0001 (" in page, "what can be attacked is rounded up"

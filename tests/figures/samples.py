@@ -17,14 +17,29 @@ def curve(end: int = 200, rate: float = 40.0) -> figures.CurveFigure:
         counts = np.floor(1500 * np.maximum(local, np.exp(-values / (rate * (3 - group))))).astype(int)
         counts[values > 170] = counts[values > 170] if local else 0
         lines.append(
-            figures.Line(values=values, ratio=counts / 1500, certified=counts, targets=1500, name=name, group=group,
-                         average_radius=None if local else 38.25)
-        )  # fmt: skip
+            figures.Line(
+                values=values,
+                ratio=counts / 1500,
+                certified=counts,
+                targets=1500,
+                name=name,
+                group=group,
+                average_radius=None if local else 38.25,
+            )
+        )
     naive = np.where(values < 12, 1400 - 110 * values, 0)
     lines.append(
-        figures.Line(values=values, ratio=naive / 1500, certified=naive, targets=1500, kind="naive",
-                     name="", group=2, average_radius=4.5)
-    )  # fmt: skip
+        figures.Line(
+            values=values,
+            ratio=naive / 1500,
+            certified=naive,
+            targets=1500,
+            kind="naive",
+            name="",
+            group=2,
+            average_radius=4.5,
+        )
+    )
     return figures.CurveFigure(vary="attr_del", lines=tuple(lines), marker=50, title="Local budgets")
 
 
@@ -73,8 +88,9 @@ def contour_log() -> figures.ContourFigure:
     y = np.arange(0, 101, 5)
     grid = 1 / (1 + 0.02 * y[None] * np.log2(1 + x[:, None]))
     grid[8:, 15:] = np.nan
-    return figures.ContourFigure(x="sigma", y="adj_del", x_values=x, y_values=y, ratio=grid, x_log=True,
-                                 name="contours-log")  # fmt: skip
+    return figures.ContourFigure(
+        x="sigma", y="adj_del", x_values=x, y_values=y, ratio=grid, x_log=True, name="contours-log"
+    )
 
 
 def graph(n: int = 300, seed: int = 3) -> figures.GraphFigure:

@@ -59,9 +59,14 @@ def test_map_table_keeps_gaps_and_counts() -> None:
     figure = contour()
     counts = np.where(figure.x_values[:, None] < 4, figure.certified, np.nan)
     partial = figures.ContourFigure(
-        x="attr_add", y="attr_del", x_values=figure.x_values, y_values=figure.y_values, ratio=counts / 2000,
-        certified=counts, targets=2000,
-    )  # fmt: skip
+        x="attr_add",
+        y="attr_del",
+        x_values=figure.x_values,
+        y_values=figure.y_values,
+        ratio=counts / 2000,
+        certified=counts,
+        targets=2000,
+    )
     table = partial.table()
     at = table.columns.index("certified")
     assert [row[at] for row in table.rows[:22]] == figure.certified[0].tolist()
@@ -183,15 +188,21 @@ def test_escapes_hold_for_any_text(text: str) -> None:
 def test_graph_table_marks_exactly_the_deleted_edges(directed: bool) -> None:
     edges = [[0, 1], [1, 0], [1, 2], [2, 3]] if directed else [[0, 1], [1, 2], [2, 3]]
     figure = figures.GraphFigure(
-        positions=np.zeros((4, 2)), edges=edges, state=[0] * 4, deleted=[[1, 0], [2, 3]], amount=[0.5, 1.0],
+        positions=np.zeros((4, 2)),
+        edges=edges,
+        state=[0] * 4,
+        deleted=[[1, 0], [2, 3]],
+        amount=[0.5, 1.0],
         added=[[0, 3]],
-    )  # fmt: skip
+    )
     table = figure.table()
     rows = [dict(zip(table.columns, row)) for row in table.rows]
     deleted = {(row["node"], row["other node"]): row["deleted"] for row in rows if row["element"] == "edge"}
-    assert deleted == {(0, 1): 0.0, (1, 0): 0.5, (1, 2): 0.0, (2, 3): 1.0} if directed else {
-        (0, 1): 0.5, (1, 2): 0.0, (2, 3): 1.0
-    }  # fmt: skip
+    assert (
+        deleted == {(0, 1): 0.0, (1, 0): 0.5, (1, 2): 0.0, (2, 3): 1.0}
+        if directed
+        else {(0, 1): 0.5, (1, 2): 0.0, (2, 3): 1.0}
+    )
     assert [(row["node"], row["other node"]) for row in rows if row["element"] == "added edge"] == [(0, 3)]
     left = geometry.remaining(figure.edges, figure.deleted).tolist()
     assert left == ([[0, 1], [1, 2]] if directed else [[1, 2]])

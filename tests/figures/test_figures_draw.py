@@ -172,8 +172,10 @@ def test_a_legend_is_that_of_a_paper() -> None:
     line = figures.Line(values=[0, 1], ratio=[1, 0.5], leaves=[1, 0.8], changed=[0, 2], unchanged=[1, 0.9])
     found = figures.CurveFigure(lines=(line,)).matplotlib()
     assert [text.get_text() for text in found.legends[0].get_texts()] == [
-        "collective", "certificate attack", "model attack",
-    ]  # fmt: skip
+        "collective",
+        "certificate attack",
+        "model attack",
+    ]
     sigma = figures.CurveFigure(lines=(line,), vary="sigma").matplotlib()
     assert sigma.axes[0].get_xlabel() == "σ (nodes the attacker controls)"
 

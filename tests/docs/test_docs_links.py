@@ -105,9 +105,9 @@ def test_files_that_a_document_names_exist(name: str) -> None:
 
 def test_a_file_that_is_gone_is_seen() -> None:
     named = named_files(
-        "In `certcore/cli/base.py`, `lost.py` and `solve/highs.py`; see `certcore/cli/NAME.py`, `x.npz`."
+        "In `certcore/cli/base.py`, `lost.py` and `domain/threat.py`; see `certcore/cli/NAME.py`, `x.npz`."
     )
-    assert named == ["certcore/cli/base.py", "lost.py", "solve/highs.py"]
+    assert named == ["certcore/cli/base.py", "lost.py", "domain/threat.py"]
     assert [is_there(word) for word in named] == [False, False, True]
 
 

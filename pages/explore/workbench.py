@@ -28,7 +28,7 @@ from certcore.workbench.parts import graph_data
 from certcore.workbench.replay import limits_data
 
 from ..background import engine, sweeps, work
-from ..canvas import film, situation
+from ..canvas import film
 from ..canvas import view as canvas
 from ..files import bundles
 from ..messages.text import count, markdown
@@ -68,6 +68,10 @@ def _read_states(text: str) -> list[str]:
     return [FORMER.get(word, word) for word in state.words(*CHOICES, *FORMER)(text)]
 
 
+def _no_longer(text: str) -> str:
+    raise ValueError("two situations are not shown side by side any more; open the other one in a second tab")
+
+
 OWN: dict[str, state.Control] = {
     "adversary": ("attack", state.one_of("attack", "model", "relaxed", "both")),
     "colour": ("state", state.one_of(*COLOURS)),
@@ -79,7 +83,7 @@ OWN: dict[str, state.Control] = {
     "play": ("", state.one_of("", *film.AXES)),
     "play_from": (0, state.whole()),
     "play_to": (None, state.whole()),
-    "beside": ("", state.long_text),
+    "beside": ("", _no_longer),
     # Older links say what a click does. Today every click chooses; the word is read so that they open as they did.
     "click": ("open", state.one_of("open", "select", "protect")),
 }
@@ -167,7 +171,6 @@ def draw(view: View) -> None:
     events = canvas.draw(view.instance, small)
     for event in events:
         _act(view, event)
-    _more(view, now.result)
     drawers.draw(view, now.result, now.fresh, pictures, charts, now.waits)
     work.watch_all(now.waits, now.tell)
 
@@ -340,8 +343,6 @@ def _pictures(view: View, now: Now, model: FoundAttack | None) -> tuple[list[Pic
         replayed = reach(view.instance, result)
         assert replayed is not None
         now.why = str(messages.why_larger(replayed, found))
-    elif st.session_state["beside"]:
-        shown = _two_situations(view, now, shown[0])
     same = repr(result.threat.to_json()) == repr(view.threat.to_json()) and len(result.target_nodes) == len(
         view.targets
     )
@@ -362,24 +363,6 @@ def _switch(now: Now, shown: list[Picture], model: Along | None, ballots: FoundA
     return {"on": "model" if on_model else on, "off": off, "why": now.why}
 
 
-def _two_situations(view: View, now: Now, shown: Picture) -> list[Picture]:
-    """The kept situation on the left, the present one on the right; alone while the kept one is being solved."""
-    try:
-        task = situation.certified(view, situation.read(view, st.session_state["beside"]))
-    except InputError as error:
-        state.replace("beside", "", str(error))
-        return [shown]
-    now.wait("stage", task)
-    kept = task.result if task.fresh else None
-    before = None if kept is None else reach(view.instance, kept)
-    if kept is None or before is None:
-        return [shown]
-    return [
-        Picture(kept, before, False, situation.title(view, kept)),
-        replace(shown, title=situation.title(view, shown.result)),
-    ]
-
-
 def _charts(view: View, now: Now, made: drawers.Charts, version: str) -> drawers.Charts:
     """Curve, map and frames: what is there of them is sent, and what is of other budgets says so."""
     axis, end = made.axis, made.end
@@ -396,12 +379,7 @@ def _charts(view: View, now: Now, made: drawers.Charts, version: str) -> drawers
         _keep(made, "map", view, made.surface, lambda: bench.map_data(view, version, made.surface, result), task.error)
     lengths = unit_of(view.instance, axis) != 1  # a film shows every whole number
     many = view.instance.graph.n_nodes > sweeps.MANY_NODES and not st.session_state["play"]
-    if (
-        result is not None
-        and st.session_state["adversary"] == "attack"
-        and not st.session_state["beside"]
-        and not (many or lengths)
-    ):
+    if result is not None and st.session_state["adversary"] == "attack" and not (many or lengths):
         first = min(st.session_state["play_from"], end - 1)
         made.frames = film.frames(view, axis, first, end)
         now.wait("stage", made.frames)
@@ -481,22 +459,6 @@ def _keep(made: drawers.Charts, name: str, view: View, found: Any, data: Any, fa
     else:
         made.stale[name] = bench.whose("curve" if name == "curve" else "map", kept[name][2], view.threat)
     made.shelves[name] = canvas.put(name, kept[name][3])
-
-
-def _more(view: View, result: Certificate | None) -> None:
-    """What this page adds to “More”."""
-    with st.sidebar:
-        if st.session_state["beside"]:
-            if st.button("Show one situation only", icon=":material/fullscreen:", help="Forgets the one kept."):
-                state.move(beside="")
-        elif st.button(
-            "Keep beside",
-            icon=":material/splitscreen_left:",
-            disabled=result is None,
-            help="Keeps this attacker as a picture on the left. Then move the sliders and see both side by side.",
-        ):
-            assert result is not None
-            state.move(beside=situation.write(result.threat))
 
 
 def _act(view: View, event: canvas.Event) -> None:

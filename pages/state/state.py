@@ -18,8 +18,6 @@ from certcore.domain import parameters as table
 from certcore.domain.base_rule import BaseRule
 from certcore.domain.parameters import FORMER, only_with, packed_nodes, write
 from certcore.domain.parameters import MAX_BUDGET as MAX_BUDGET
-from certcore.domain.parameters import flag as flag
-from certcore.domain.parameters import long_text as long_text
 from certcore.domain.parameters import node_text as node_text
 from certcore.domain.parameters import one_of as one_of
 from certcore.domain.parameters import short_text as short_text

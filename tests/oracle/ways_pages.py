@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import re
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
@@ -22,7 +21,7 @@ from certcore.sweep import ranges
 from pages.background import engine, sweeps
 from pages.background import work as work_module
 from pages.background.work import Work
-from pages.canvas import film, situation
+from pages.canvas import film
 from pages.state.state import View
 from tests.oracle.ways import Ask, Count, of_certificate, of_curve, of_proof, of_surface, way
 from tests.oracle.ways_shown import numbers_only, of_report
@@ -60,7 +59,6 @@ def at_once() -> Iterator[list[Any]]:
         mock.patch.object(engine, "ask", ask),
         mock.patch.object(work_module, "ask", ask),
         mock.patch.object(film, "ask", ask),
-        mock.patch.object(situation, "ask", ask),
         mock.patch.object(work_module, "REFRESH", 0.0),
         mock.patch.object(ranges, "FEW_MAP_VALUES", 2),
         mock.patch.object(ranges, "MANY_MAP_VALUES", 3),
@@ -212,18 +210,6 @@ def _largest(ask: Ask) -> Iterator[Count]:
     top = max(ask.threat.budgets) + 40
     value = 0 if found.value is None else top if found.unbounded else min(found.value, top)
     yield Count(ask.threat.replace(**{vary: value}), found.certified)
-
-
-@way("page situation", relaxations=("tight", "paper"))
-def _situation(ask: Ask) -> Iterator[Count]:
-    """Another attacker next to the present one."""
-    view, other = prepared(ask), ask.question.at(ask.question.values[-1])
-    with at_once():
-        found = situation.certified(view, other).result
-    yield from of_certificate(found, other)
-    match = re.search(r"([\d,]+) of ([\d,]+) certified$", situation.title(view, found))
-    assert match
-    yield Count(other, int(match[1].replace(",", "")))
 
 
 @way("page film", relaxations=("tight", "paper"))

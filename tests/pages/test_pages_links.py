@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import json
 import re
 import zlib
 from collections.abc import Callable
@@ -16,12 +15,8 @@ from streamlit.testing.v1 import AppTest
 
 from certcore import ThreatModel, certify
 from certcore.common import packing
-from certcore.common.errors import InputError
 from certcore.domain import parameters
-from certcore.domain.base_rule import BaseRule
 from certcore.domain.parameters import LONGEST, only_with
-from certcore.program.relaxation import Relaxation
-from pages.canvas import situation
 from pages.files import bundles
 from pages.state import state
 from pages.state.menu import MENU
@@ -153,6 +148,7 @@ def test_what_a_link_asks_of_one_page_counts_or_is_named(open_page: Open, page: 
     [
         ("the_paper", {}, "python -m experiments table"),
         ("bring", {"way": "train"}, "certcore.smooth"),
+        ("overview", {"beside": '{"attr_del":2}'}, "second tab"),
     ],
 )
 def test_a_link_to_what_is_gone_says_what_to_use_instead(
@@ -205,17 +201,13 @@ def test_a_selection_of_any_length_fits_into_a_link_and_comes_back() -> None:
         assert state.node_text(link) == told
     assert state.packed_nodes("1,3,7-9") == "1,3,7-9", "people read short ones"
     assert state.packed_nodes("x, " * 100) == "x, " * 100
-    kept = ThreatModel(attr_del=3, protected=np.flatnonzero(rng.random(19_717) < 0.5))
-    assert len(situation.write(kept)) <= LONGEST
 
 
 def test_a_link_with_packed_nodes_opens_what_it_says(open_page: Open, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parameters, "LONG", 5)
     nodes = "1,3,4,7,9,14,16,17,22,23"
     threat = ThreatModel(attr_del=4, protected=state.parse_nodes(nodes, N))
-    beside = situation.write(ThreatModel(attr_del=2, protected=threat.protected))
-    assert packing.SIGN in beside
-    given = {"protect": nodes, "marked": nodes, "beside": beside}
+    given = {"protect": nodes, "marked": nodes}
     at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4", **given)
     link = {key: parameter(at, key) or "" for key in given}
     assert link["protect"] == link["marked"] == packing.pack(threat.protected)
@@ -236,10 +228,3 @@ def test_forged_selections_are_told_in_one_sentence(open_page: Open, forged: str
     at = open_page("attack_map", instance="ring-gcn-attr-s0", attr_del="4", marked=text)
     assert ignored(at) == {"marked"}
     assert not at.exception
-    with pytest.raises(InputError, match=r"^[^\n]{1,200}$"):
-        situation.read(at_view(), json.dumps({"attr_del": 2, "protected": text}))
-
-
-def at_view() -> state.View:
-    instance = grid_instance()
-    return state.View("ring", instance, ThreatModel(attr_del=4), Relaxation.TIGHT, 30, BaseRule.BINARY)

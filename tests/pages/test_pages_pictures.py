@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import json
 import re
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,21 +12,17 @@ import pytest
 from scipy.sparse.csgraph import shortest_path
 
 from certcore import ThreatModel, certify
-from certcore.common.errors import InputError
-from certcore.domain.base_rule import BaseRule
 from certcore.domain.perturbations import TYPES
 from certcore.figures.geometry import cell_edges
 from certcore.figures.style import STATES, TOKENS, closeness_scale, on_background
 from certcore.instance.instance import Instance
-from certcore.program.relaxation import Relaxation
 from certcore.result.attack_effects import Reach, reach
 from certcore.result.states import TargetState
 from certcore.workbench import attack as drawing
 from certcore.workbench import axis, parts
-from pages.canvas import attack, situation, view
+from pages.canvas import attack, view
 from pages.parts import charts, neighbourhood
 from pages.parts.search import search
-from pages.state.state import View
 from tests.pages.toys import N, grid_instance
 
 EVIL = '</script><script src="https://evil.example/x.js"></script><img src=https://evil.example/p.png>"\'\u202eabc'
@@ -220,15 +215,6 @@ def test_search_finds_by_index_and_name() -> None:
     assert search(names, N, "") == []
 
 
-def test_what_only_the_solver_says_is_in_no_picture() -> None:
-    instance = grid_instance()
-    proven = certify(instance, ThreatModel(attr_del=3))
-    unheld = replace(proven, instance=None)  # nothing else may claim what an attack refutes
-    said = replace(unheld, integer_claim=proven.certified + 2)
-    view = View("x", instance, said.threat, Relaxation.TIGHT, 30.0, BaseRule.BINARY)
-    assert situation.title(view, said) == situation.title(view, proven)
-
-
 def test_a_film_has_few_frames_and_ends_at_the_slider() -> None:
     for first, last, now in (
         (0, 1, 1),
@@ -246,13 +232,3 @@ def test_a_film_has_few_frames_and_ends_at_the_slider() -> None:
         assert values == sorted(set(values))
         assert len(values) <= axis.MOST_FRAMES
     assert axis.values_of(7, 9) == [7, 8, 9]
-
-
-def test_a_kept_situation_that_makes_no_sense_is_refused() -> None:
-    instance = grid_instance()
-    seen = View("x", instance, ThreatModel(attr_del=2), Relaxation.TIGHT, 30.0, BaseRule.BINARY)
-    kept = situation.read(seen, situation.write(ThreatModel(attr_del=3, sigma=2)))
-    assert (kept.attr_del, kept.sigma) == (3, 2)
-    for nonsense in ("", "{", "[]", '{"attr_del": "many"}', '{"evil": 1}', '{"protected": [99]}'):
-        with pytest.raises(InputError):
-            situation.read(seen, nonsense)

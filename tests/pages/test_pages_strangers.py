@@ -24,7 +24,7 @@ from certcore.result.attack_effects import reach
 from certcore.server.shelf import SHELF
 from pages.background import engine, sweeps, work
 from pages.background.jobs import Pool
-from pages.canvas import attack, film, situation
+from pages.canvas import attack, film
 from pages.explore import drawers
 from pages.parts import frames
 from pages.state.state import View
@@ -72,7 +72,6 @@ def results(view: View) -> dict[str, Any]:
     for name, asked in {"proof": engine.proof(view), "suggest": engine.suggestions(view, 1)}.items():
         (found[name],) = asked.steps(threading.Event())
     found["strong"] = wait(lambda: engine.strengthened(view, found["certificate"]))
-    found["beside"] = wait(lambda: situation.certified(view, THREAT.replace(attr_del=2)))
     found["film"] = wait(lambda: film.frames(view, "attr_del", 3, 5))
     member = sweeps.Member("", THREAT, (view.instance,))
     found["curves"] = wait(lambda: sweeps.curves([member], "attr_del", [0, 2], Relaxation.TIGHT, "curves", fine=False))

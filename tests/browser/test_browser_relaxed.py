@@ -1,19 +1,15 @@
-"""The relaxed adversary and two situations side by side, read back from what was drawn."""
+"""The relaxed adversary, read back from what was drawn."""
 
 from __future__ import annotations
 
 import csv
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
-from certcore import ThreatModel, certify
-from certcore.result.attack_effects import reach
-from certcore.result.attack_text import read_attack
+from certcore import ThreatModel
 from tests.browser.workbench import VIEW, Visit, drawn, engine, opened, quiet, site_of
-from tests.pages.toys import grid_instance
 
 
 def test_fractions_of_the_relaxed_adversary_arrive_unrounded(visit: Visit) -> None:
@@ -45,36 +41,6 @@ def test_fractions_of_the_relaxed_adversary_arrive_unrounded(visit: Visit) -> No
     page.get_by_role("button", name="Certificate attack").click()
     page.wait_for_function("() => window.certcore.mapView.attacks[0]?.relaxed === false")
     assert page.locator(".chip-note").count() == 0
-
-
-def test_two_situations_side_by_side_move_together(visit: Visit) -> None:
-    watched = visit(1440, 1200)
-    page = opened(watched)
-    page.get_by_role("button", name="More", exact=True).click()
-    page.get_by_role("button", name="Keep beside").click()
-    page.wait_for_function("() => new URL(location).searchParams.has('beside')")
-    quiet(page)
-    field = page.get_by_role("spinbutton", name="Attribute deletions, exact value")
-    field.fill("2")
-    field.press("Enter")
-    page.wait_for_function("() => window.certcore?.map?.()?.panels?.[1]?.title?.includes('2 attribute deletions')")
-    quiet(page)
-    kept, now = drawn(page)["panels"]
-    assert "5 attribute deletions" in kept["title"]
-    instance = grid_instance()
-    for threat, panel in ((ThreatModel(attr_del=5), kept), (ThreatModel(attr_del=2), now)):
-        # Of several equal attacks another one may be found: what is drawn is replayed.
-        text = ",".join(f"attr_del@{site['ends'][0]}x{int(site['flips'])}" for site in panel["sites"]) or "nothing"
-        replayed = replace(certify(instance, threat), attack=read_attack(instance, threat, text))
-        found = reach(instance, replayed)
-        assert found is not None
-        assert sorted(panel["lostNodes"]) == found.targets[found.lost].tolist()
-    page.get_by_role("button", name="Zoom in").click()
-    drawn(page)
-    places = page.evaluate("[0, 1].map((k) => window.certcore.mapView.panels[k].place(7))")
-    assert places[0] == places[1]
-    page.get_by_role("button", name="Show one situation only").click()
-    page.wait_for_function("() => window.certcore?.map?.()?.panels?.length === 1")
 
 
 def test_the_relaxed_adversary_counts_and_takes_nothing(visit: Visit) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -99,7 +100,9 @@ def test_the_page_shows_the_message_instead_of_the_number(open_page: Open) -> No
     now = sent(at)
     assert not now["fresh"]
     assert now["parts"] is None
-    lines = [*(block.value for block in at.markdown), str(now["head"]), str(now["said"])]
+    assert [piece["text"] for piece in now["head"] if piece["kind"] == "strong"] == ["…"], "no number in its place"
+    assert not any(re.search(r"\d+ of", str(now[place])) for place in ("head", "sub", "said"))
+    lines = [block.value for block in at.markdown]
     assert not any("keep their labels" in line or "stay as they are" in line or "At least" in line for line in lines)
 
 

@@ -7,6 +7,7 @@ all lines of its question back. Closing the request cancels the work.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
 import secrets
@@ -14,7 +15,7 @@ from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 from typing import Any
 
-import anyio.to_thread
+import anyio
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
@@ -37,6 +38,8 @@ SCRIPTS = Path(__file__).resolve().parents[1] / "workbench"
 TYPES = {".js": "text/javascript", ".css": "text/css"}
 NO_STORE = {"cache-control": "no-store", "x-accel-buffering": "no"}
 HEALTH_SECONDS = 25.0
+#: Uploads that are checked at the same time, since each takes memory.
+READING = anyio.Semaphore(2)
 
 
 def refusal(error: Exception) -> tuple[int, str]:
@@ -214,9 +217,9 @@ async def upload(request: Request) -> Response:
     told = request.headers.get("content-length", "0")
     if not told.isdigit() or int(told) > most:
         return JSONResponse({"error": str(too_large)}, 413, {"connection": "close"})
-    upload_folder().mkdir(parents=True, exist_ok=True)
     part = upload_folder() / f"part-{secrets.token_hex(16)}"
     try:
+        part.parent.mkdir(parents=True, exist_ok=True)
         size = 0
         async with await anyio.open_file(part, "wb") as file:
             async for chunk in request.stream():
@@ -225,11 +228,17 @@ async def upload(request: Request) -> Response:
                     return JSONResponse({"error": str(too_large)}, 413, {"connection": "close"})
                 await file.write(chunk)
         name = request.query_params.get("name", "the upload")[:120]
-        made = await anyio.to_thread.run_sync(SHELF.keep, part, name)
+        async with READING:
+            made = await anyio.to_thread.run_sync(SHELF.keep, part, name)
+    except OSError as error:
+        reason = error.strerror or "it cannot be written"
+        sentence = f"the server has no place for the file ({reason}); whoever runs it can free some space"
+        return JSONResponse({"error": sentence}, 507)
     except Exception as error:
         return refused(error)
     finally:
-        part.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            part.unlink()
     return JSONResponse({"instance": made}, 201)
 
 

@@ -97,6 +97,11 @@ def test_an_upload_is_known_by_its_id_only(client: Client, tmp_path: Path, monke
     untold = client.open("/api/instances", "POST", iter([bytes(2**19)] * 3))
     assert (told.status, untold.status) == (413, 413)
     assert [path.stem for path in (tmp_path / "kept").iterdir()] == [made]
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("CERTCORE_IMPORTS", str(tmp_path / "file" / "kept"))
+    nowhere = client.open("/api/instances", "POST", b"PK")
+    assert nowhere.status == 507
+    assert "no place" in json.loads(nowhere.read())["error"]
 
 
 def _idle(seconds: float = 5.0) -> bool:

@@ -8,10 +8,8 @@ from collections.abc import Callable, Mapping
 import numpy as np
 
 from certcore.common.choice import Choice
-from certcore.domain.perturbations import TYPES
 from certcore.model_attack.flips import Flip
 from certcore.model_attack.prbcd import prbcd
-from certcore.model_attack.projected import projected
 from certcore.model_attack.room import Room
 from certcore.model_attack.search import Search, candidates, take_best
 
@@ -32,12 +30,8 @@ class AttackMethod(Choice):
     """Greedy, followed by swaps of flips for better ones."""
     GREEDY = "greedy"
     """Greedy by gradients of a soft count of changed labels, a few flips at a time."""
-    PROJECTED = "projected"
-    """Projected gradients over all candidate flips at once."""
     PRBCD = "prbcd"
     """torch-geometric's PRBCD, for edges."""
-    CERTIFICATE = "certificate"
-    """Greedy at the nodes and edges of the attack on the certificates."""
     RANDOM = "random"
     """Random flips, as a baseline."""
 
@@ -129,29 +123,6 @@ def _without_the_least(search: Search, shares: np.ndarray, fixed: int, count: in
     return [flip for place, flip in enumerate(new) if place not in dropped]
 
 
-def by_certificate(search: Search, budgets: Budgets, fixed: int) -> None:
-    """Greedy among the sites of the attack on the certificates, then anywhere with the remaining budget."""
-    from certcore.sweep.session import certify
-
-    if search.sites is None:
-        search.sites = certify(search.problem.instance, search.problem.threat).attack
-    if search.sites is not None:
-        spent = dict(zip(TYPES, search.sites.spent_at(search.graph.edges)))
-
-        def only(kind: str, first: np.ndarray, second: np.ndarray) -> np.ndarray:
-            used = np.zeros(search.graph.n_nodes, dtype=np.int64)
-            for flip in search.flips:
-                if flip.kind == kind:
-                    np.add.at(used, list(flip.ends), 1)
-            free = used < spent[kind]
-            return free[first] & free[second] if kind.startswith("adj") else free[first]
-
-        search.only = only
-        greedy(search, budgets, fixed)
-        search.only = None
-    greedy(search, budgets, fixed)
-
-
 def at_random(search: Search, budgets: Budgets, fixed: int) -> None:
     """Flips drawn at random from all possible ones."""
     room = room_for(search, budgets, search.flips)
@@ -192,8 +163,6 @@ def _any_flip(search: Search, kind: str) -> Flip | None:
 METHODS: dict[AttackMethod, Method] = {
     AttackMethod.LOCAL: local,
     AttackMethod.GREEDY: greedy,
-    AttackMethod.PROJECTED: projected,
     AttackMethod.PRBCD: prbcd,
-    AttackMethod.CERTIFICATE: by_certificate,
     AttackMethod.RANDOM: at_random,
 }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -20,7 +20,6 @@ from certcore.model_attack.flips import Flip, apply_flips
 from certcore.model_attack.room import Room
 from certcore.model_attack.shift import Shift
 from certcore.program.problem import Problem
-from certcore.result.allocation import Allocation
 from certcore.votes.purposes import ATTACK_SEARCH
 
 if TYPE_CHECKING:
@@ -56,15 +55,12 @@ class Search:
     flips: list[Flip] = field(default_factory=list)
     shift: Shift | None = None
     """Moved attributes."""
-    only: Callable[[str, np.ndarray, np.ndarray], np.ndarray] | None = None
-    """Restricts the candidates, if set by a method."""
 
     def __post_init__(self) -> None:
         self.steps = self.steps_before = 0
         self.step_seconds = 1.0
         self.width = 0.1
         self.deadline: float | None = None
-        self.sites: Allocation | None = None
         self.rng = np.random.default_rng([self.seed, 0xA77AC])
 
     def begin_level(self, seconds: float | None) -> None:
@@ -182,18 +178,12 @@ def candidates(search: Search, room: Room, flips: Sequence[Flip], shares: np.nda
         here = at_pairs[: len(there)] if kind == "adj_del" else at_pairs[len(there) :]
         if kind == "adj_add" and not search.victim.weighs_edges:
             here = search.rng.random(len(new)) * 1e-9  # without gradients all are equal
-        found.append(
-            _still_open(search, room, kind, first, second, score_of(search, gradients, kind, first, second, here))
-        )
+        found.append(_still_open(room, kind, first, second, _score_of(search, gradients, kind, first, second, here)))
     return found
 
 
-def _still_open(
-    search: Search, room: Room, kind: str, first: np.ndarray, second: np.ndarray, score: np.ndarray
-) -> Candidates:
+def _still_open(room: Room, kind: str, first: np.ndarray, second: np.ndarray, score: np.ndarray) -> Candidates:
     keep = room.open(kind, first, second) & (score > 0)
-    if search.only is not None:
-        keep &= search.only(kind, first, second)
     first, second, score = first[keep], second[keep], score[keep]
     return Candidates(kind, first, second, score)
 
@@ -251,7 +241,7 @@ def take_best(room: Room, found: Sequence[Candidates], count: int) -> list[Flip]
     return taken
 
 
-def score_of(
+def _score_of(
     search: Search, gradients: Gradients, kind: str, first: np.ndarray, second: np.ndarray, at_pairs: np.ndarray
 ) -> np.ndarray:
     """First-order gain of flips of one type; `at_pairs` are the gradients at these edges.

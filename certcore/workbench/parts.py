@@ -23,22 +23,9 @@ from certcore.workbench.replay import replay_data
 
 _HERE = Path(__file__).parent
 DRAWING = ("graph", "attack", "looks", "ground", "marks", "spread", "sites", "names", "panel")
-STAGE = (
-    "groups",
-    "hand",
-    "pointer",
-    "tools",
-    "beside",
-    "legend",
-    "tables",
-    "nodes",
-    "replay",
-    "own",
-    "try",
-    "side",
-    "stage",
-)
-SCRIPTS = ("bus", *DRAWING, *STAGE, "answer", "curve", "player", "bench")
+STAGE = ("groups", "hand", "pointer", "tools", "beside", "legend", "stage")
+SIDE = ("tables", "nodes", "replay", "own", "try", "protect", "side")
+SCRIPTS = ("bus", *DRAWING, *STAGE, *SIDE, "answer", "curve", "player", "bench")
 #: Number of classes with a colour of their own; further ones share the last colour.
 MOST_CLASSES = len(CLASSES) - 1
 

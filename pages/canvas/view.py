@@ -87,7 +87,7 @@ def read_event(said: Any, n_nodes: int) -> Event:
     for name in ("open", "protect"):
         if known(said.get(name)):
             return Event(name, said[name])
-    for name in ("selected", "count", "shield"):
+    for name in ("selected", "count", "shield", "guard"):
         if isinstance(said.get(name), list):
             return Event(name, some(said[name]))
     for name in ("drawer", "page", "axis", "colour", "play", "act", "adversary"):

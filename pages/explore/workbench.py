@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import urlencode
 
 import numpy as np
 import streamlit as st
@@ -157,6 +158,9 @@ def draw(view: View) -> None:
         "worth": charts.worth,
         "adversary": st.session_state["adversary"] if model is not None else "",
         "limits": limits,
+        "api": f"/{base}/api/" if (base := str(st.get_option("server.baseUrlPath") or "").strip("/")) else "/api/",
+        "question": urlencode(state.parameters()),
+        "guards": np.asarray(view.threat.protected).tolist(),
         "switch": _switch(now, pictures, model, charts.on_ballots),
         "shelves": charts.shelves,
         "stale": {"graph": "", "curve": "", "map": ""} | stale,
@@ -479,6 +483,8 @@ def _act(view: View, event: canvas.Event) -> None:
             state.move(targets="chosen", nodes=state.write_nodes(value))
         case "shield":
             state.move(protect=state.write_nodes([*view.threat.protected, *value]))
+        case "guard":
+            state.move(protect=state.write_nodes(value))
         case "protect":
             rest = set(np.asarray(view.threat.protected).tolist()) ^ {value}
             state.move(protect=state.write_nodes(sorted(rest)))

@@ -168,7 +168,7 @@ def _words(instance: Instance, c: Certificate, of: int | None, *, verbose: bool)
     `of`: the targets are the correct labels among this many, and shares are fractions of those.
     """
     whole, what = (c.targets, "targets") if of is None else (of, "labels, which are correct,")
-    proven = f"{c.certified:,} of {whole:,} {what} ({share_down(c.certified, whole, 2)})"
+    proven = f"{c.certified:,} of {whole:,} {what} ({share_down(c.certified, whole)})"
     lines = [
         str(messages.guarantee(instance, c, of)),
         *(f"Note: {remark}" for remark in messages.remarks(instance, c.threat)),

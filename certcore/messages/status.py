@@ -24,6 +24,7 @@ from certcore.sweep.radii import Radius
 _PROVEN = {
     Status.OPTIMAL: "The program was solved and its bound proven in exact integers.",
     Status.TIME_LIMIT: "The time limit was reached; the bound is proven but may be improved by allowing more time.",
+    Status.ROUNDS: "The solver used up its rounds; the bound is proven, and more time does not improve it.",
     Status.INTERRUPTED: "The solve was cancelled; the bound is proven but weak: run it again to the end.",
     Status.RECOMPUTED: "A first answer failed its check; the program was solved again and its bound proven.",
     Status.FAILED: "The solver gave no usable answer; the bound is proven but weak: try another relaxation or budget.",
@@ -38,6 +39,7 @@ _SEARCHED = {
 #: Why fewer nodes are suggested than were asked for.
 _NO_MORE = {
     Status.TIME_LIMIT: "The time limit ended the search before the next node was found; allow more time.",
+    Status.ROUNDS: "The solver used up its rounds for the next node, which ended the search; what is proven stands.",
     Status.INTERRUPTED: "The search was cancelled before the next node was found; what it had proven by then stands.",
     Status.FAILED: "The solver gave no usable answer for the next node, which ended the search; what is proven stands: "
     "try another relaxation or budget.",

@@ -45,7 +45,7 @@ class Outcome:
     lower: float = -math.inf
     """Objective of the best relaxed solution, in floating point."""
     x: np.ndarray | None = field(default=None, repr=False)
-    status: Status = Status.TIME_LIMIT
+    status: Status = Status.ROUNDS
     solves: int = 0
 
     @property

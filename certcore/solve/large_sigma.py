@@ -10,11 +10,12 @@ import scipy.sparse as sp
 
 from certcore.common.interrupt import over
 from certcore.common.products import dot
+from certcore.domain.perturbations import TABLE
 from certcore.program.cuts import Cuts
 from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.solve.attackers import LINK_CUT, REACH_CUT, AttackerPricing, Duals, PricingResult
-from certcore.solve.first_order import Found, Limits
+from certcore.solve.first_order import Found, Limits, knapsack
 from certcore.solve.large import Large, Outcome, crude_duals
 from certcore.solve.master import Master, Proposal
 from certcore.solve.tuning import LARGE, SIGMA
@@ -28,6 +29,8 @@ class LargeWithSigma(Large):
     def __init__(self, structure: Structure) -> None:
         super().__init__(structure)
         self._pricing = AttackerPricing(structure)
+        self._real = not all(TABLE[k].whole for k in structure.types)
+        self._handover = LARGE.handover_lengths if self._real else LARGE.handover
         self._touch = np.zeros(len(structure.groups))
         """Dual values of the reach cuts of groups outside the restricted master."""
         self._best: PricingResult | None = None
@@ -40,9 +43,12 @@ class LargeWithSigma(Large):
         s = self.structure
         flow, attackers = np.zeros(len(s.flips)), np.zeros(len(s.attackers.nodes))
         self._best = None
+        if self._real:
+            # Whatever is moved, no more breaks than what σ attackers reach.
+            self._offer_prices(program, outcome, Duals(np.zeros(s.matrix.shape[0]), s.groups.weight.astype(np.float64)))
         if self._first_order is not None:
             found = self._first_order.run(
-                Limits.of(program, self._hull), gap=LARGE.handover, seconds=deadline - time.perf_counter(),
+                Limits.of(program, self._hull), gap=self._handover, seconds=deadline - time.perf_counter(),
                 cancel=cancel, report=lambda found: self._tell(program, outcome, found),
             )  # fmt: skip
             priced = self._offer_found(program, outcome, found)
@@ -75,6 +81,12 @@ class LargeWithSigma(Large):
         rows[s.field_rows] = s.mean_weight * found.y[:count]
         if len(found.y) > count:
             touch = s.mean_weight * found.y[count:]
+        if self._real:
+            # One attacker may spend a whole length, and its payer row alone would count it σ times.
+            worth, upper = s.incidence.reach(rows[s.field_rows]), program.upper[s.columns.flips]
+            for k in s.types:
+                mine = s.flips.kind == k
+                rows[s.global_row[k]] = knapsack(worth[mine], upper[mine], program.budgets[k])[1]
         return self._offer_prices(program, outcome, Duals(rows, touch))
 
     def _offer_prices(

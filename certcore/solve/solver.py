@@ -214,7 +214,7 @@ class Solver:
         if len(self._cuts) > SOLVER.max_cuts:
             self._forget_cuts()
         method = self._start(point, program)
-        status, solves, x, basis, recomputed = Status.TIME_LIMIT, 0, None, None, False
+        status, solves, x, basis, recomputed = Status.ROUNDS, 0, None, None, False
         for _ in range(SOLVER.max_rounds):
             attempt = self._attempt(program, method, deadline, cancel, best)
             solves += 1

@@ -15,6 +15,8 @@ class Status(StrEnum):
     """The program was solved to optimality."""
     TIME_LIMIT = "time_limit"
     """The time limit was reached; the bound proven so far is valid."""
+    ROUNDS = "rounds"
+    """All rounds of a solve were used up; the bound proven so far is valid."""
     INTERRUPTED = "interrupted"
     """The solve was cancelled; the bound proven so far is valid."""
     RECOMPUTED = "recomputed"

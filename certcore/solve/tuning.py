@@ -96,6 +96,9 @@ class LargeTuning:
     #: (21 attribute, 8 edge deletions) takes 1.19, 0.33, 0.25 and 0.33 s with 0.03, 0.1, 0.2 and 0.4; PubMed (8, 21)
     #: 2.3, 1.4, 1.5 and 1.7 s. One type on 50,000 synthetic nodes: 1.0, 1.7, 3.1 and 2.6 s.
     handover_types: float = 0.15
+    #: `handover` of lengths with σ, where the first-order method is slow and simplex is not. PubMed, length 0.2 and
+    #: σ = 3 (on a busy machine): 82 s with 0.03, 58 s with 0.25, 42 s with 0.5, 37 s with 0.9.
+    handover_lengths: float = 0.5
     #: Maximum number of stored restricted masters; each stays at its last budgets, and the nearest is moved [60aa960].
     max_models: int = 6
     #: Beyond this distance (`budget_distance`) a new restricted master is faster than moving one; one type [12b0a5c].

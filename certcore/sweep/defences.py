@@ -97,12 +97,13 @@ def defend(
     the one with the smallest bound is chosen. Ends early if no node helps.
     """
     options = SolveOptions.read(relaxation, time_limit, rounds)
-    form = options.relaxation
     k = whole_number(k, "the number of nodes to protect", 1, 1000)
     tries = whole_number(tries, "the number of candidates per step", 1, 100)
     started = time.perf_counter()
     session = as_session(source)
     instance = session.instance
+    options = options.answered(Problem(instance, threat))
+    form = options.relaxation
     allowed = np.ones(instance.graph.n_nodes, dtype=bool)
     if candidates is not None:
         allowed[:] = False

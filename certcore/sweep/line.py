@@ -93,7 +93,7 @@ class LineSweep:
         self.bounds[i] = answer.bound
         self.final[i] = answer.status.is_final
         self.status = self.status.then(answer.status)
-        if not answer.status.is_final and answer.status is not Status.FAILED:
+        if answer.status in (Status.TIME_LIMIT, Status.INTERRUPTED):
             raise _Stopped
         self.answers[i] = replace(answer, x=None)
         return answer

@@ -97,6 +97,7 @@ def radius(
     axis = Axis.parse(vary, local=False)
     share = read_share(at_least)
     problem = Problem(session.instance, axis.at(threat, 0))
+    options = options.answered(problem)
     targets = problem.total
     needed = max(0, math.ceil(share * targets))
     search = _RadiusSearch(session, threat, axis, options, cancel, progress)

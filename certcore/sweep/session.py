@@ -108,10 +108,10 @@ class Session:
         second. A strong search continues where an earlier request for the same threat model stopped; `time_limit` and
         `rounds` are totals. `progress` is called with each proven improvement of it.
         """
-        options = SolveOptions.read(relaxation, time_limit, rounds, claims=True)
-        form = options.relaxation
         started = time.perf_counter()
         problem = Problem(self.instance, threat)
+        options = SolveOptions.read(relaxation, time_limit, rounds, claims=True).answered(problem)
+        form = options.relaxation
         if form is Relaxation.EXACT:
             found = self.certify(threat, time_limit=options.seconds, attack=attack, proof=proof, cancel=cancel)
             left = options.seconds - (time.perf_counter() - started)
@@ -119,10 +119,6 @@ class Session:
             return replace(found, integer_claim=claim, seconds=time.perf_counter() - started)
 
         def work() -> Certificate:
-            if form is Relaxation.STRONG and not problem.has_strong_rows:
-                # Strong rows are not valid for this program: the tight relaxation is used and reported.
-                tight = SolveOptions(Relaxation.TIGHT, options.seconds)
-                return self._certify(problem, tight, attack, proof, cancel, started)
             if form is Relaxation.STRONG and not problem.whole_graph:
                 return self._strong(problem, options, proof, cancel, started, progress)
             return self._certify(problem, options, attack, proof, cancel, started)

@@ -7,6 +7,7 @@ from typing import Any
 
 from certcore.common.errors import InputError
 from certcore.common.reading import whole_number
+from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 
 
@@ -43,6 +44,12 @@ class SolveOptions:
                 raise InputError("both rounds and a time limit are given; rounds are there to do without a clock")
             whole_number(rounds, "the number of rounds", 1, 100_000)
         return cls(form, form.seconds(time_limit), rounds)
+
+    def answered(self, problem: Problem) -> SolveOptions:
+        """The options that answer, and which the result names: `tight` where strong rows do not hold."""
+        if self.relaxation is Relaxation.STRONG and not problem.has_strong_rows:
+            return SolveOptions(Relaxation.TIGHT, self.seconds)
+        return self
 
     @property
     def arguments(self) -> dict[str, Any]:

@@ -95,6 +95,7 @@ class Sweep:
         self._amounts = tuple(axis.amounts(self.threat, values) for axis, values in zip(self.axes, self.values))
         self._started = time.perf_counter()
         self._largest = Problem(self.session.instance, self.threat_at([-1] * len(self.axes)))
+        self.options = self.options.answered(self._largest)
         self.targets = self._largest.total
         self._totals = self._whole_graph()
         self.naive = self._naive()

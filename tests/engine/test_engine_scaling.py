@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -11,13 +12,16 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from certcore import Status, ThreatModel, certify, load_instance, verify_proof
+from certcore import GridBase, Instance, Status, ThreatModel, certify, load_instance, verify_proof
 from certcore.base.gaussian import GaussianBase
+from certcore.messages.status import status
 from certcore.program.build import build_structure
 from certcore.program.problem import Problem
 from certcore.program.program import Program
 from certcore.solve.master import WholeProgram
 from certcore.solve.scaling import Scaling
+from certcore.solve.tuning import LARGE, SOLVER
+from tests.support import random_graph, random_grid
 from tests.sweep.test_sweep_lengths import instance as ring
 
 #: Lengths that are whole numbers of units at every scale; the ring's noise is 0.06.
@@ -94,3 +98,35 @@ def test_flips_keep_their_units() -> None:
     assert (scaling.of_type == 1).all()
     block = sp.csr_array(np.eye(2))
     assert scaling.entries(block, np.full(2, 2.0), np.full(2, 2.0)) is block
+
+
+def test_lengths_with_attackers_on_pubmed_end_within_their_time_with_a_proven_bound() -> None:
+    """It did not end: the first-order method used all the time, and its dual values counted a length σ times."""
+    instance = load_instance(BUNDLE.with_name("pubmed_tfidf-gcn-l2-s0.npz"))
+    started = time.perf_counter()
+    found = certify(instance, attr_l2="0.2", sigma=3, attack=False, time_limit=4)
+    assert time.perf_counter() - started < 4 + 30, "reading and building included, on a busy machine"
+    assert found.status in (Status.TIME_LIMIT, Status.OPTIMAL)
+    assert found.certified > 12_000 > 2_000 > found.naive_certified
+    assert verify_proof(found.proof, instance).accepted
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_rounds_that_are_used_up_are_not_called_a_time_limit(large: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(2)
+    instance = Instance(
+        random_graph(rng, 40, 6, 0.08), GridBase(random_grid(rng, 40, (4, 6)), ("attr_add", "attr_del")), 1
+    )
+    threat = ThreatModel(attr_add=3, attr_del=5, sigma=2)
+    full = certify(instance, threat, attack=False)
+    assert full.solves > 1
+    if large:
+        monkeypatch.setattr("certcore.solve.solver.SOLVER", replace(SOLVER, large_entries_with_sigma=1))
+        monkeypatch.setattr("certcore.solve.large.LARGE", replace(LARGE, max_rounds=1, near=0.0))
+    else:
+        monkeypatch.setattr("certcore.solve.solver.SOLVER", replace(SOLVER, max_rounds=1))
+    found = certify(instance, threat, attack=False)
+    assert found.status is Status.ROUNDS
+    assert not found.status.is_final
+    assert "used up its rounds" in str(status(found))
+    assert found.naive_certified <= found.certified <= full.certified

@@ -6,7 +6,7 @@ from typing import Any
 
 from certcore import __version__
 from certcore.domain.parameters import Parameter, write
-from certcore.server.view import OPTIONS, parameters
+from certcore.workbench.view import OPTIONS, parameters
 
 SUMMARIES = {
     "certificate": "the certified count: preview, solved, attack, lp, model, improved, end",

@@ -34,21 +34,26 @@ from certcore.program.relaxation import Relaxation
 from certcore.result.attack_effects import reach
 from certcore.result.certificate import Certificate
 from certcore.result.tripwire import check, check_count, most_attacked
-from certcore.server.view import View
 from certcore.sweep import Counts, Session, Sweep, defend
 from certcore.sweep.attack_curve import Attacks, attacks_along
 from certcore.sweep.axis import Axis
-from certcore.sweep.ranges import end_of, first_end, map_axes, map_end, slider_end, unit_of
+from certcore.sweep.ranges import map_axes, map_end, slider_end, unit_of
 from certcore.workbench import message
 from certcore.workbench.attack import data as drawn
 from certcore.workbench.attack import sent_of
-from certcore.workbench.axis import main_axis, second_axis, values_of
+from certcore.workbench.axis import (
+    FEW_VALUES,
+    axis_end,
+    axis_values,
+    free_of,
+    main_axis,
+    present,
+    second_axis,
+    values_of,
+)
 from certcore.workbench.parts import graph_data
+from certcore.workbench.view import View
 
-#: A curve has every integer up to this end; beyond it fewer values.
-MOST_FINE = 200
-#: How many values of a curve attacks are searched for at, without the first.
-FEW_VALUES = 12
 #: Seconds of a strong search between two lines.
 STEP = 0.5
 NO_PLACES = (
@@ -272,43 +277,10 @@ def _picked(view: View, name: str, usual: str) -> str:
     return Axis.parse(view.options.get(name) or usual).name
 
 
-def _free(view: View, *axes: str) -> ThreatModel:
-    """The attacker without what a chart varies: moving those sliders leaves the chart as it is."""
-    globals_ = [axis for axis in axes if not axis.startswith("local_")]
-    return view.threat.replace(**{axis: None if axis == "sigma" else 0 for axis in globals_})
-
-
-def _here(view: View, axis: str) -> float:
-    value = getattr(view.threat, axis)
-    return 0.0 if value is None or isinstance(value, np.ndarray) else float(value)
-
-
-def _end(view: View, axis: str, to: int | None) -> Any:
-    """The end of an axis: as asked, or some times the slider's value."""
-    unit = unit_of(view.instance, axis)
-    if axis.startswith("local_"):
-        return to or end_of(view.instance, axis)
-    if axis == "sigma":
-        longest: Any = map_end(view.instance, axis) if to is None else view.instance.graph.n_nodes
-    else:
-        longest = slider_end(view.instance, axis)
-    if unit != 1:
-        return float(to or longest)
-    return min(to, 20_000) if to else max(1, int(_here(view, axis)), first_end(_here(view, axis), longest))
-
-
-def _values(view: View, axis: str, end: Any) -> list[Any]:
-    unit = unit_of(view.instance, axis)
-    if unit != 1:
-        steps = [round(end * k / FEW_VALUES / float(unit)) for k in range(FEW_VALUES + 1)]
-        return sorted({float(step * unit) for step in steps})
-    return list(range(end + 1)) if end <= MOST_FINE else values_of(0, int(end))
-
-
 def curve(view: View, session: Session) -> Asked:
     """rows (all values, growing) … → end. Whole snapshots in the form of `message.curve_data`."""
     axis = _picked(view, "vary", main_axis(view.instance, view.threat))
-    values = _values(view, axis, _end(view, axis, view.options.get("to")))
+    values = axis_values(view.instance, axis, axis_end(view.instance, view.threat, axis, view.options.get("to")))
     searched = bool(view.options.get("attacks"))
     of = view.digest((axis,), "curve", values, searched)
     work = _Curve(view, session, _Told(view, of), axis, values)
@@ -325,7 +297,7 @@ class _Curve:
 
     def __init__(self, view: View, session: Session, told: _Told, axis: str, values: list[Any]) -> None:
         self.view, self.session, self.told = view, session, told
-        self.axis, self.values, self.fixed = axis, values, _free(view, axis)
+        self.axis, self.values, self.fixed = axis, values, free_of(view.threat, axis)
         self.relaxation = view.relaxation.relaxed
         self.version = graph_data(view.instance)["version"]
         self.line: Counts | None = None
@@ -370,14 +342,17 @@ def map_(view: View, session: Session) -> Asked:
     if x == y or x.startswith("local_") or y.startswith("local_"):
         raise InputError(f"the axes of the map are {x} and {y}; choose two different global budgets, or sigma")
     y_to = view.options.get("y_to")
-    ends = (_end(view, x, view.options.get("x_to")), map_end(view.instance, y) if y_to is None else _end(view, y, y_to))
+    ends = (
+        axis_end(view.instance, view.threat, x, view.options.get("x_to")),
+        map_end(view.instance, y) if y_to is None else axis_end(view.instance, view.threat, y, y_to),
+    )
     xs, ys = map_axes(ends, small=True)
-    fixed, relaxation = _free(view, x, y), view.relaxation.relaxed
+    fixed, relaxation = free_of(view.threat, x, y), view.relaxation.relaxed
     told = _Told(view, view.digest((x, y), "map", xs, ys))
     version = graph_data(view.instance)["version"]
 
     def swept(cancel: threading.Event) -> Iterator[Line | None]:
-        near = (_here(view, x), _here(view, y))
+        near = (present(view.threat, x), present(view.threat, y))
         sweep = Sweep(session, fixed, [(x, xs), (y, ys)], relaxation=relaxation, near=near)
         for found in sweep.run(cancel):
             if cancel.is_set():
@@ -393,10 +368,13 @@ def frames(view: View, session: Session) -> Asked:
     axis = _picked(view, "vary", main_axis(view.instance, view.threat))
     if axis not in (*TYPES, "sigma") or unit_of(view.instance, axis) != 1:
         raise InputError(f"frames along {axis} are not there; choose a budget in whole numbers, or sigma")
-    begin, end = int(view.options.get("from") or 0), int(_end(view, axis, view.options.get("to")))
+    begin, end = (
+        int(view.options.get("from") or 0),
+        int(axis_end(view.instance, view.threat, axis, view.options.get("to"))),
+    )
     if begin >= end:
         raise InputError(f"the frames begin at {begin} and end at {end}; expected an end after the beginning")
-    now = _here(view, axis)
+    now = present(view.threat, axis)
     values = sorted(values_of(begin, end), key=lambda value: (abs(value - now), value))
     told = _Told(view, view.digest((axis,), "frames", values))
 

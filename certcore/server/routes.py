@@ -27,9 +27,9 @@ from certcore.server import openapi, questions
 from certcore.server.desk import Busy, Desk, Lines
 from certcore.server.questions import Asked, Line
 from certcore.server.shelf import MB, SHELF, UPLOAD_MB, Unknown, covered, number_from, upload_folder
-from certcore.server.view import OPTIONS, View, read_values, read_view
 from certcore.sweep.ranges import first_budget
 from certcore.workbench.parts import graph_data
+from certcore.workbench.view import OPTIONS, View, read_values, read_view
 
 _log = logging.getLogger("certcore.server")
 #: The threads of this process.

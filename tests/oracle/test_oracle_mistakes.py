@@ -178,8 +178,8 @@ def _other_budget(patch: Patch) -> None:
 
 @mistake("a curve that leaves the number of attackers out", "server curve", "grid")
 def _free_sigma(patch: Patch) -> None:
-    right = questions._free
-    patch.setattr(questions, "_free", lambda view, *axes: right(view, *axes).replace(sigma=0))
+    right = questions.free_of
+    patch.setattr(questions, "free_of", lambda threat, *axes: right(threat, *axes).replace(sigma=0))
 
 
 @mistake("a map whose axes are exchanged", "server map", "joint")

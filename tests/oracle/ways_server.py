@@ -15,8 +15,8 @@ from certcore.domain.perturbations import TYPES
 from certcore.program.relaxation import Relaxation
 from certcore.server import questions
 from certcore.server.questions import Asked, Line
-from certcore.server.view import View
 from certcore.sweep import ranges
+from certcore.workbench.view import View
 from tests.oracle.ways import Ask, Count, of_certificate, of_proof, way
 
 SEARCH = 0.03

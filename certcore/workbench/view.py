@@ -1,4 +1,4 @@
-"""One question as the server has read it: instance, threat model, targets, relaxation and effort.
+"""One question as it was read from parameters: instance, threat model, targets, relaxation and effort.
 
 The names of the parameters are those of links (`domain/parameters.py`); an unknown name is refused, never ignored.
 """

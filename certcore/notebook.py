@@ -17,7 +17,7 @@ import numpy as np
 from certcore import messages
 from certcore.common.errors import InputError
 from certcore.domain.fronts import Fronts
-from certcore.domain.weights import refuse_weights
+from certcore.domain.weights import shown_by
 from certcore.figures import GraphFigure, figure_of, save
 from certcore.figures.style import STATES, TOKENS
 from certcore.figures.table import Table, make_table
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 def card(certificate: Certificate) -> str:
     """The HTML of a certificate: the guarantee, a bar of all targets, and three numbers."""
-    refuse_weights(certificate.threat.weights, "the card")
     sentences = [messages.summary(certificate, _asked(certificate)).html]
     if certificate.instance is not None:
         sentences = [messages.guarantee(certificate.instance, certificate, _asked(certificate)).html]
@@ -45,9 +44,10 @@ def card(certificate: Certificate) -> str:
         for size, colour in zip((proven, certificate.targets - proven - lost, lost), colours)
     )
     between, _ = messages.bracket(certificate)
+    amount = partial(messages.amount, certificate.threat)
     numbers = (
-        f"collective: {proven:,} of {certificate.targets:,}",
-        f"naive: {certificate.naive_certified:,}",
+        f"collective: {amount(proven)} of {amount(certificate.targets)}",
+        f"naive: {amount(certificate.naive_certified)}",
         f"left uncertified: {between} (certificate attack … proven bound)",
     )
     return (
@@ -62,7 +62,7 @@ def card(certificate: Certificate) -> str:
 def _asked(certificate: Certificate) -> int | None:
     """Among how many labels the targets are the correct ones: the instance's own, those of test nodes or all."""
     instance, targets = certificate.instance, certificate.threat.targets
-    if instance is None or targets is None or instance.right is None:
+    if instance is None or targets is None or instance.right is None or certificate.threat.weights is not None:
         return None
     for name in (None, "all") if instance.split is None else (None, "test", "all"):
         asked = instance.select_targets(name)
@@ -77,7 +77,6 @@ def frame(result: Certificate | Counts) -> pd.DataFrame:
 
     Text is escaped as in CSV files, so that no spreadsheet reads a name as a formula.
     """
-    refuse_weights(result.threat.weights, "a table")
     if isinstance(result, Certificate):
         return _nodes(result).frame()
     columns = {name: np.asarray(column).tolist() for name, column in result.columns().items()}
@@ -98,10 +97,12 @@ def _nodes(certificate: Certificate) -> Table:
     is_target = np.zeros(n, dtype=bool)
     is_target[certificate.target_nodes] = True
     inside = [columns[name] for name in columns if name.startswith("inside_")]
+    weights = certificate.threat.weights
     table: dict[str, Any] = {"node": columns["node"], "name": instance.node_names, "label": instance.labels}
     table |= {
         "prediction": instance.prediction,
         "target": is_target,
+        "weight": None if weights is None else np.where(is_target, shown_by(weights)(weights.values), 0),
         "state": [str(state) for state in columns["state"]],
         "hit": columns["hit"],
         "loses": [None if value is None else bool(value) for value in columns["lost"]],
@@ -143,7 +144,6 @@ def graph(certificate: Certificate) -> Any:
     injected nodes come last. Values are plain numbers and text only, so that `networkx.write_graphml` and `write_gexf`
     can write it.
     """
-    refuse_weights(certificate.threat.weights, "the graph")
     import networkx as nx
 
     instance, table = _instance_of(certificate), _nodes(certificate)

@@ -19,6 +19,7 @@ from certcore.common.files import require_writable
 from certcore.common.interrupt import run_beside
 from certcore.common.progress import ProgressBar
 from certcore.common.rounding import percent_up
+from certcore.domain.weights import refuse_weights
 from certcore.instance.instance import Instance
 from certcore.messages.model import size_words
 from certcore.model_attack.methods import AttackMethod
@@ -84,6 +85,7 @@ def search(args: argparse.Namespace, ready: Callable[[Instance], tuple[Victim, I
     from certcore.attack import command_of
     from certcore.model_attack.run import AttackOptions, run_attack
 
+    refuse_weights(args.weights, "a model attack")
     instance = read_instance(args)
     threat = threat_of(args, instance)
     options = AttackOptions(args.method, args.samples, args.alpha, args.seed, args.time_limit, args.nested)

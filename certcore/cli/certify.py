@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 import threading
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -167,20 +168,20 @@ def _words(instance: Instance, c: Certificate, of: int | None, *, verbose: bool)
 
     `of`: the targets are the correct labels among this many, and shares are fractions of those.
     """
-    whole, what = (c.targets, "targets") if of is None else (of, "labels, which are correct,")
-    proven = f"{c.certified:,} of {whole:,} {what} ({share_down(c.certified, whole)})"
+    amount = partial(messages.amount, c.threat)
+    whole, what = (c.targets, messages.counted(c.threat)) if of is None else (of, "labels, which are correct,")
+    proven = f"{amount(c.certified)} of {amount(whole)} {what} ({share_down(c.certified, whole)})"
     lines = [
         str(messages.guarantee(instance, c, of)),
         *(f"Note: {remark}" for remark in messages.remarks(instance, c.threat)),
         f"certified         {proven}, proven in exact arithmetic",
     ]
     if c.integer_claim is not None:
-        lines.append(f"solver's claim    {c.integer_claim:,} by the integer program, which is not proven")
-    lines += [f"naive             {c.naive_certified:,}", f"left uncertified  {messages.limit_words(c)}"]
+        lines.append(f"solver's claim    {amount(c.integer_claim)} by the integer program, which is not proven")
+    lines += [f"naive             {amount(c.naive_certified)}", f"left uncertified  {messages.limit_words(c)}"]
     if c.attack_found is not None:
-        lines.append(
-            f"best attack found leaves {c.attack_found:,} uncertified (integer, replayed on the base certificates)"
-        )
+        most = amount(c.attack_found)
+        lines.append(f"best attack found leaves {most} uncertified (integer, replayed on the base certificates)")
     lines.append(f"status            {c.status}: {messages.status(c)} ({c.seconds:.2f} s)")
     if verbose and c.size is not None:
         s = c.size

@@ -57,10 +57,12 @@ def run(args: argparse.Namespace) -> int:
         return 0
     print(messages.promise(instance, threat, result.targets, result.certified, of))
     print_remarks(instance, threat)
-    print(f"certified without further protection: {result.certified:,} of {result.targets:,} (proven)")
+    certified, targets = (messages.amount(threat, number) for number in (result.certified, result.targets))
+    print(f"certified without further protection: {certified} of {targets} (proven)")
     for number, step in enumerate(result.steps, 1):
+        now, gain = (messages.amount(threat, number) for number in (step.certified, step.gain))
         name = "" if instance.node_names is None else f" ({instance.node_names[step.node]})"
-        print(f"{number:>3}. protect node {step.node}{name}: certified {step.certified:,} (+{step.gain:,})")
+        print(f"{number:>3}. protect node {step.node}{name}: certified {now} (+{gain})")
     if len(result.steps) < args.nodes:
         option = {Status.TIME_LIMIT: "--time-limit", Status.FAILED: "--relaxation"}.get(result.status, "--tries")
         print(f"{messages.defence_ended(args.tries, result.status, result.relaxation)} (option {option})")

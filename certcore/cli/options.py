@@ -15,6 +15,7 @@ import numpy as np
 from certcore import messages
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
+from certcore.cli.weights import read_option
 from certcore.common.errors import InputError
 from certcore.common.numbers import INDICES
 from certcore.domain.base_rule import BaseRule
@@ -112,6 +113,11 @@ def add_threat(parser: argparse.ArgumentParser) -> None:
         help="whose labels are counted (default: the instance's own targets); INDICES such as 3,5,10:20; a FILE "
         "has one per line; correct (or correct:test, …): those of them whose label is right, for certified accuracy",
     )
+    group.add_argument(
+        "--weights", metavar="FILE[:COLUMN]|degree",
+        help="certify weight instead of labels: a FILE with one number per node and line, a COLUMN of a CSV file, or "
+        "the degree of each node",
+    )  # fmt: skip
     group.add_argument(
         "--protect", metavar="INDICES|FILE", help="nodes that cannot be touched: 3,5,10:20, or one index per line"
     )
@@ -241,8 +247,11 @@ def threat_of(args: argparse.Namespace, instance: Instance) -> ThreatModel:
         sigma=args.sigma,
         targets=None if args.targets is None else instance.select_targets(_targets(args.targets)),
         protected=() if args.protect is None else instance.select_targets(_existing(args.protect)),
+        weights=read_option(args.weights),
     )
-    return threat.bound_to(instance.scale)
+    if threat.weights is not None and args.targets is not None and before_correct(args.targets) != args.targets:
+        raise InputError("--weights counts weight and --targets correct an accuracy of labels; give one of both")
+    return threat.bound_to(instance.scale).weighed(instance.graph, np.asarray(instance.targets))
 
 
 def targets_before_correct(args: argparse.Namespace, instance: Instance) -> np.ndarray | None:

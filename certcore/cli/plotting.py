@@ -14,6 +14,7 @@ from certcore.common.files import require_writable
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES, entry_of
 from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import refuse_weights
 from certcore.instance.instance import Instance
 from certcore.model_attack.along import attacks_along
 from certcore.model_attack.stored import ModelAttack, attacks_on
@@ -38,6 +39,7 @@ def check_plot(args: argparse.Namespace) -> None:
     """Refuse what cannot be drawn or written before anything is computed."""
     if args.plot is None:
         return
+    refuse_weights(args.weights, "--plot")
     from certcore.figures.save import check_saving
 
     if not is_page(args):

@@ -10,7 +10,7 @@ from certcore.cli.parser import Subparsers
 from certcore.cli.paths import require_file
 from certcore.cli.status_line import StatusLine
 from certcore.common.rounding import rounded_up
-from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import source_of
 from certcore.instance.instance import load_instance
 from certcore.verify.proof import read_proof, verify_proof
 
@@ -42,12 +42,14 @@ def run(args: argparse.Namespace) -> int:
                 "certified": verdict.certified if verdict.accepted else None,
                 "targets": verdict.targets if verdict.accepted else None,
                 "bound": float(verdict.bound) if verdict.accepted else None,
+                **source_of(verdict.threat.weights),
             }
         )
     elif verdict.accepted:
-        threat = ThreatModel.from_json(proof["threat"])
-        print(f"accepted: {messages.accepted(instance, threat, verdict.certified, verdict.targets)}")
-        print(f"left uncertified: at most {rounded_up(verdict.bound, 4)} targets (recomputed in exact integers)")
+        most = rounded_up(verdict.bound, 4)
+        what = "targets" if verdict.threat.weights is None else "units of weight"
+        print(f"accepted: {messages.accepted(instance, verdict.threat, verdict.certified, verdict.targets)}")
+        print(f"left uncertified: at most {most} {what} (recomputed in exact integers)")
     else:
         print(f"rejected: {verdict.reason}")
     return 0 if verdict.accepted else 1

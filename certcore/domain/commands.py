@@ -11,6 +11,7 @@ from certcore.common.numbers import write_nodes
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.perturbations import TYPES, entry_of
 from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import DEGREE
 
 
 def command(
@@ -42,7 +43,9 @@ def current_spelling(command: str) -> str:
 
 
 def threat_options(threat: ThreatModel) -> dict[str, Any] | None:
-    """Budgets, local budgets, σ and protected nodes as options; None if local budgets differ from node to node."""
+    """Budgets, local budgets, σ and protected nodes as options; None if local budgets differ from node to
+    node, or weights were given.
+    """
     stored = threat.to_json()
     local = dict(stored["local"] or {})
     relative = local.pop("mode", None) == LocalMode.RELATIVE
@@ -55,6 +58,10 @@ def threat_options(threat: ThreatModel) -> dict[str, Any] | None:
             said[entry_of(name).local_name or f"local_{name}"] = _decimal(value) if shares else value
     if relative:
         said["local_mode"] = LocalMode.RELATIVE
+    if threat.weights is not None:
+        if getattr(threat.weights, "source", threat.weights) != DEGREE:
+            return None
+        said["weights"] = DEGREE
     said["sigma"] = threat.sigma
     said["protect"] = write_nodes(threat.protected) if len(threat.protected) else None
     return said

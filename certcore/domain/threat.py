@@ -110,7 +110,9 @@ class ThreatModel:
         weights = Weights(graph.incident, source=DEGREE) if self.weights == DEGREE else self.weights
         targets = np.asarray(own if self.targets is None else self.targets)
         kept = of_targets(weights, targets, graph.n_nodes)
-        return replace(self, weights=weights, targets=kept if len(kept) < len(targets) else self.targets)
+        if len(kept) == len(targets):
+            return replace(self, weights=weights)
+        return replace(self, weights=replace(weights, left_out=len(targets) - len(kept)), targets=kept)
 
     @property
     def local_inject(self) -> int | None:

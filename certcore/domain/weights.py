@@ -6,7 +6,7 @@ Weights are whole numbers inside the engine: decimals are read exactly and multi
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -37,10 +37,23 @@ class Weights:
     """A divisor of a million; 1 unless decimals were given."""
     source: str = "given"
     """Where the weights come from: `degree`, or `given`."""
+    left_out: int = 0
+    """How many targets were left out because their weight is 0."""
 
     def exact(self, amount: int | Fraction) -> Fraction:
         """A sum of these whole numbers in the weights that were given."""
         return Fraction(amount) / self.denominator
+
+
+def shown_by(weights: Any) -> Callable[[Any], Any]:
+    """How tables show sums (a number, an array or None): as they are, or with decimal weights as floats."""
+    denominator = 1 if weights is None else weights.denominator
+    return lambda amount: amount if amount is None or denominator == 1 else amount / denominator
+
+
+def source_of(weights: Any) -> dict[str, str]:
+    """What JSON says of weights; nothing where labels are counted."""
+    return {} if weights is None else {"weights": weights.source}
 
 
 def read_weights(given: Any) -> Weights | str | None:

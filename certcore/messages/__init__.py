@@ -57,3 +57,4 @@ from certcore.messages.model import (
 )
 from certcore.messages.status import defence_ended, limit_words, radius, status, strengthening
 from certcore.messages.text import Text, budget_words
+from certcore.messages.weights import amount, counted

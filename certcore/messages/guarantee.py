@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+import numpy as np
+
 from certcore.base.ballots import BallotsBase
 from certcore.common.exact import confidence_text, decimal_text, exact_fraction, together
 from certcore.common.rounding import percent_down, share_down
@@ -17,10 +19,10 @@ from certcore.domain.bundle_types import BundleTypes
 from certcore.domain.edge_field import EdgeField
 from certcore.domain.perturbations import LABELS, TABLE, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.domain.weights import refuse_weights
 from certcore.instance.instance import Instance
+from certcore.messages import weights
 from certcore.messages.attacker import attacks_nothing, ballots_of, rewritten, threat_words, whatever_happens
-from certcore.messages.text import Text, count, listing, message, name, paragraph, samples, some, text
+from certcore.messages.text import Text, count, listing, message, name, paragraph, samples, text
 from certcore.program.problem import whole_graph
 from certcore.result.certificate import Certificate
 
@@ -56,9 +58,10 @@ def promise(instance: Instance, threat: ThreatModel, targets: int, proven: int, 
     `of`: the targets are the correct labels among this many nodes. Then shares are certified accuracies, which are
     fractions of all these nodes.
     """
-    refuse_weights(threat.weights, "this sentence")
     if not targets:
         return no_targets()
+    if threat.weights is not None:
+        return paragraph([_weighted(instance, threat, targets, proven), subject(instance, proven > 0)])
     if attacks_nothing(threat, instance):
         head = _clean(instance, proven, targets, of)
     elif not proven:
@@ -67,6 +70,17 @@ def promise(instance: Instance, threat: ThreatModel, targets: int, proven: int, 
         opening = whatever_happens(threat, rewritten(instance, threat), directed=instance.graph.directed)
         head = message(opening, _stay(instance, proven, targets, of))
     return paragraph([head, subject(instance, proven > 0)])
+
+
+def _weighted(instance: Instance, threat: ThreatModel, total: int, proven: int) -> Text:
+    """The guarantee about sums of weights."""
+    threat = threat.weighed(instance.graph, np.asarray(instance.targets))
+    if attacks_nothing(threat, instance):
+        return weights.clean(threat, total, proven, confidence(instance))
+    if not proven:
+        return weights.nothing(threat, threat_words(threat, directed=instance.graph.directed), total)
+    opening = whatever_happens(threat, rewritten(instance, threat), directed=instance.graph.directed)
+    return message(opening, weights.stays(threat, total, proven, confidence(instance)))
 
 
 def statement(instance: Instance, certificate: Certificate, of: int | None = None) -> Text:
@@ -195,6 +209,9 @@ def subject(instance: Instance, holds: bool = True) -> Text:
 def remarks(instance: Instance, threat: ThreatModel) -> list[Text]:
     """Remarks that are required beside every number at these budgets, on screen, in the terminal and in reports."""
     found = []
+    given = weights.weights_of(instance, threat)
+    if given is not None:
+        found.append(weights.weighed(given))
     missing = uncovered(instance, threat)
     if missing:
         found.append(not_covered(listing([LABELS[kind] for kind in missing])))
@@ -358,18 +375,21 @@ def _rests_on(instance: Instance, threat: ThreatModel) -> Text:
 
 def bracket(certificate: Certificate) -> tuple[str, Text]:
     """Lower and upper bound on the number of uncertified targets: by the best attack found, and by the proof."""
-    refuse_weights(certificate.threat.weights, "this sentence")
     found = certificate.attack_found
-    proven = certificate.targets - certificate.certified
-    return f"{'?' if found is None else count(found)} … {count(proven)}", between(found, proven)
+    proven, threat = certificate.targets - certificate.certified, certificate.threat
+    best = "?" if found is None else weights.amount(threat, found)
+    return f"{best} … {weights.amount(threat, proven)}", between(found, proven, threat)
 
 
-def between(found: int | None, proven: int) -> Text:
+def between(found: int | None, proven: int, threat: ThreatModel | None = None) -> Text:
+    threat = ThreatModel() if threat is None else threat
     best = "No attack was looked for"
     if found is not None:
-        best = f"The best integer attack found, replayed, leaves {some(found, 'target', 'targets')} uncertified"
+        what = weights.counted(threat, "target" if found == 1 else "targets")
+        best = f"The best integer attack found, replayed, leaves {weights.amount(threat, found)} {what} uncertified"
+    most = weights.amount(threat, proven)
     return text(
-        f"{best}; it is proven that no attack leaves more than {count(proven)} uncertified. Targets that were "
+        f"{best}; it is proven that no attack leaves more than {most} uncertified. Targets that were "
         "uncertified before the attack are counted in both. “Uncertified” is about the base certificates: it does not "
         "prove that the model's label changes."
     )
@@ -377,17 +397,19 @@ def between(found: int | None, proven: int) -> Text:
 
 def gain(certificate: Certificate) -> Text:
     """The collective count compared with the naive count."""
-    refuse_weights(certificate.threat.weights, "this sentence")
     more = certificate.certified - certificate.naive_certified
     if not more:
         return text("as many as the naive certificate")
-    return text(f"{count(abs(more))} {'more' if more > 0 else 'fewer'} than the naive certificate")
+    size = weights.amount(certificate.threat, abs(more))
+    return text(f"{size} {'more' if more > 0 else 'fewer'} than the naive certificate")
 
 
 def summary(certificate: Certificate, of: int | None = None) -> Text:
     """In one line, where there is no room for the guarantee; `of`: the targets are the correct labels among these."""
-    refuse_weights(certificate.threat.weights, "this sentence")
-    proven = certificate.certified
+    proven, threat = certificate.certified, certificate.threat
+    if threat.weights is not None:
+        parts = f"{weights.amount(threat, proven)} of {weights.amount(threat, certificate.targets)}"
+        return text(f"**{parts}** {weights.counted(threat)} certified, {share_down(proven, certificate.targets)}")
     whole = certificate.targets if of is None else of
     kind = "labels certified" if of is None else "labels correct and certified"
     return text(f"**{_of(proven, whole)}** {kind}, {share_down(proven, whole)}")

@@ -7,15 +7,15 @@ from fractions import Fraction
 import numpy as np
 
 from certcore.common.exact import decimal_text
-from certcore.common.rounding import rounded_up, share_down
+from certcore.common.rounding import share_down
 from certcore.domain.perturbations import LABELS
 from certcore.domain.threat import ThreatModel
-from certcore.domain.weights import refuse_weights
 from certcore.instance.instance import Instance
 from certcore.messages.attacker import beside
 from certcore.messages.guarantee import confidence, no_targets, subject
 from certcore.messages.model import share_of_right
 from certcore.messages.text import Text, count, message, paragraph, text
+from certcore.messages.weights import amount, at_most, counted
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
 from certcore.solve.status import Status
@@ -48,14 +48,14 @@ _NO_MORE = {
 
 def status(certificate: Certificate) -> Text:
     """The solver status, and what it means for the number beside it."""
-    refuse_weights(certificate.threat.weights, "this sentence")
     ended = certificate.status
     if certificate.size is None and ended is Status.OPTIMAL:
         return totals()
     if certificate.closed:
-        broken = count(certificate.targets - certificate.certified)
+        broken = amount(certificate.threat, certificate.targets - certificate.certified)
+        what = counted(certificate.threat)
         return text(
-            f"**Optimal, proven**: a replayed attack leaves {broken} targets uncertified, and it is proven in exact "
+            f"**Optimal, proven**: a replayed attack leaves {broken} {what} uncertified, and it is proven in exact "
             "integers that none leaves more. From these base certificates no larger count can be certified."
         )
     if certificate.relaxation == Relaxation.STRONG and ended in _SEARCHED:
@@ -83,8 +83,8 @@ def defence_ended(tries: int, ended: Status, relaxation: str) -> Text:
 
 def limit_words(certificate: Certificate) -> Text:
     """The bound in words, with its source."""
-    refuse_weights(certificate.threat.weights, "this sentence")
-    return text(f"at most {rounded_up(certificate.bound, 4)} ({certificate.relaxation}; proven in exact arithmetic)")
+    most = at_most(certificate.threat, certificate.bound)
+    return text(f"at most {most} ({certificate.relaxation}; proven in exact arithmetic)")
 
 
 # --- the largest certified budget -------------------------------------------------------------------------------------
@@ -95,7 +95,6 @@ def radius(instance: Instance, threat: ThreatModel, found: Radius, of: np.ndarra
 
     `of`: the targets are the right labels among these nodes, and the share is a fraction of the right labels.
     """
-    refuse_weights(threat.weights, "this sentence")
     if not found.targets:
         return no_targets()
     others = beside(threat, found.vary, directed=instance.graph.directed)
@@ -107,35 +106,37 @@ def radius(instance: Instance, threat: ThreatModel, found: Radius, of: np.ndarra
             share = f"{count(found.certified)} of {count(len(of))}, {share_down(found.certified, len(of))}"
             about.append(text(f"Certified accuracy there is {share}."))
         about.append(share_of_right(instance, of))
-    return paragraph([message(head, _largest(found)), *about, subject(instance, promised)])
+    weighed = threat.weighed(instance.graph, np.asarray(instance.targets))
+    return paragraph([message(head, _largest(found, weighed)), *about, subject(instance, promised)])
 
 
-def _largest(found: Radius) -> Text:
+def _largest(found: Radius, threat: ThreatModel) -> Text:
     """The largest budget found."""
     what = "attacked nodes σ" if found.vary == "sigma" else LABELS.get(found.vary, found.vary)
     share = f"{decimal_text(100 * found.at_least)} %"
-    certified, targets, needed = count(found.certified), count(found.targets), count(found.needed)
+    certified, targets, needed = (amount(threat, n) for n in (found.certified, found.targets, found.needed))
+    units = counted(threat)
     if found.value is None:
         return text(
-            f"**No budget** was found that keeps {share} of the targets certified: without any {what} {certified} of "
+            f"**No budget** was found that keeps {share} of the {units} certified: without any {what} {certified} of "
             f"{targets} are, and {needed} were asked for."
         )
     if not found.needed:
-        return text(f"**Nothing was asked for**: {share} of the targets is no target, which every budget keeps.")
+        return text(f"**Nothing was asked for**: {share} of the {units} is none, which every budget keeps.")
     if found.unbounded:
         return text(
-            f"**No limit**: however many {what} there are, at least {certified} of {targets} targets stay certified, "
+            f"**No limit**: however many {what} there are, at least {certified} of {targets} {units} stay certified, "
             f"which is {share} or more."
         )
     kept = text(
-        f"**{what}: up to {_value(found.value)}** keep at least {certified} of {targets} targets certified"
-        f" ({share} were asked for, {needed} targets)"
+        f"**{what}: up to {_value(found.value)}** keep at least {certified} of {targets} {units} certified"
+        f" ({share} were asked for, {needed} {units})"
     )
     if found.limit_reached:
         return kept + ". A threat model holds no larger budget, so none was looked at."
     if found.next_value is None or found.next_certified is None:
         return kept + "."
-    return kept + f"; for {_value(found.next_value)} it is {count(found.next_certified)}, which is too few."
+    return kept + f"; for {_value(found.next_value)} it is {amount(threat, found.next_certified)}, which is too few."
 
 
 def _value(value: float) -> str:

@@ -13,6 +13,7 @@ from certcore.common.display import GraphDisplay
 from certcore.domain.fronts import Fronts
 from certcore.domain.perturbations import TYPES
 from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import shown_by, source_of
 from certcore.instance.instance import Instance
 from certcore.result.allocation import Allocation
 from certcore.result.states import NOTHING, TargetState, target_states
@@ -131,22 +132,26 @@ class Certificate(GraphDisplay):
         return None if self.attack is None else self.attack.loss
 
     def to_json(self) -> dict[str, Any]:
-        """The fields of `certify --json`."""
-        return {
+        """The fields of `certify --json`; with weights, counts are sums of them."""
+        counts = {
             "targets": self.targets,
             "certified": self.certified,
-            "ratio": self.ratio,
             "naive_certified": self.naive_certified,
             "bound": float(self.bound),
             "attack_found": self.attack_found,
-            "relaxation": self.relaxation,
             "integer_claim": self.integer_claim,
+        }
+        return {
+            **{name: shown_by(self.threat.weights)(value) for name, value in counts.items()},
+            "ratio": self.ratio,
+            "relaxation": self.relaxation,
             "status": str(self.status),
             "closed": self.closed,
             "rounds": self.rounds,
             "seconds": self.seconds,
             "threat": self.threat.to_json(),
             "facts": self.facts,
+            **source_of(self.threat.weights),
         }
 
     def states(self, fronts: Fronts, *, integer: bool = True) -> np.ndarray:

@@ -12,6 +12,7 @@ from certcore.common.display import Display
 from certcore.common.statistics import average_radius
 from certcore.domain.local_mode import LocalMode
 from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import shown_by, source_of
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
 from certcore.result.tripwire import KnownAttack, check
@@ -129,10 +130,11 @@ class Counts(Display):
         """Columns of equal length for a table, one row per cell."""
         names = ("value",) if len(self.axes) == 1 else ("x", "y")
         columns = dict(zip(names, np.meshgrid(*self.axis_values, indexing="ij")))
+        shown = shown_by(self.threat.weights)
         columns |= {
-            "certified": self.certified,
-            "naive_certified": self.naive,
-            "bound": self.bound,
+            "certified": shown(self.certified),
+            "naive_certified": shown(self.naive),
+            "bound": shown(self.bound),
         }
         if len(self.axes) == 2:
             columns["done"] = self.done
@@ -147,11 +149,13 @@ class Counts(Display):
             "status": str(self.status),
             "solves": self.solves,
             "seconds": self.seconds,
+            **source_of(self.threat.weights),
         }
+        targets = shown_by(self.threat.weights)(self.targets)
         if len(self.axes) == 2:
-            return {"x": self.x, "y": self.y, "targets": self.targets, "points": points, **how}
+            return {"x": self.x, "y": self.y, "targets": targets, "points": points, **how}
         radii = {"average_radius": self.average_radius, "naive_average_radius": self.naive_average_radius}
-        return {"vary": self.vary, "targets": self.targets, "points": points, **radii, **how}
+        return {"vary": self.vary, "targets": targets, "points": points, **radii, **how}
 
 
 def monotone(bounds: np.ndarray) -> np.ndarray:

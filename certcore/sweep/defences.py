@@ -15,13 +15,14 @@ from certcore.common.errors import InputError
 from certcore.common.reading import whole_number, whole_numbers
 from certcore.domain.perturbations import ADJ_DEL
 from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import shown_by, source_of
 from certcore.instance.instance import Instance
 from certcore.program.ballots import BallotsStructure
 from certcore.program.problem import Problem
 from certcore.program.relaxation import Relaxation
 from certcore.solve.solver import BoundResult, Solver
 from certcore.solve.status import Status
-from certcore.sweep.session import Session, as_session
+from certcore.sweep.session import Session, as_session, threat_for
 from certcore.sweep.solve_options import SolveOptions
 
 #: How many of the best-ranked candidates are solved in each step.
@@ -66,15 +67,18 @@ class Defence:
 
     def to_json(self) -> dict[str, Any]:
         """The fields of `defend --json`."""
+        shown = shown_by(self.threat.weights)
+        counts = ("certified", "gain", "bound")
         return {
-            "targets": self.targets,
-            "certified": self.certified,
-            "bound": self.bound,
-            "steps": [vars(step) for step in self.steps],
-            "gain": self.gain,
+            "targets": shown(self.targets),
+            "certified": shown(self.certified),
+            "bound": shown(self.bound),
+            "steps": [vars(step) | {name: shown(getattr(step, name)) for name in counts} for step in self.steps],
+            "gain": shown(self.gain),
             "relaxation": self.relaxation,
             "status": str(self.status),
             "seconds": self.seconds,
+            **source_of(self.threat.weights),
         }
 
 
@@ -102,6 +106,7 @@ def defend(
     started = time.perf_counter()
     session = as_session(source)
     instance = session.instance
+    threat = threat_for(instance, threat, {})
     options = options.answered(Problem(instance, threat))
     form = options.relaxation
     allowed = np.ones(instance.graph.n_nodes, dtype=bool)

@@ -14,6 +14,7 @@ from certcore.common.errors import InputError
 from certcore.common.exact import bounded_decimal
 from certcore.domain.perturbations import ADJ_DEL, TABLE
 from certcore.domain.threat import MAX_BUDGET, Budgets, ThreatModel
+from certcore.domain.weights import shown_by, source_of
 from certcore.instance.instance import Instance
 from certcore.program.problem import Problem
 from certcore.solve.status import Status
@@ -44,10 +45,12 @@ class Radius:
     """The next larger value, if it was evaluated."""
     targets: int
     needed: int
+    """With weights, all these counts are sums of them."""
     relaxation: str
     status: Status
     solves: int
     seconds: float
+    weights: Any = None
 
     @property
     def ratio(self) -> float:
@@ -55,21 +58,23 @@ class Radius:
 
     def to_json(self) -> dict[str, Any]:
         """The fields of `radius --json`."""
+        shown = shown_by(self.weights)
         return {
             "vary": self.vary,
             "at_least": float(self.at_least),
             "value": self.value,
             "unbounded": self.unbounded,
             "limit_reached": self.limit_reached,
-            "certified": self.certified,
+            "certified": shown(self.certified),
             "ratio": self.ratio,
-            "next_certified": self.next_certified,
-            "targets": self.targets,
-            "needed": self.needed,
+            "next_certified": shown(self.next_certified),
+            "targets": shown(self.targets),
+            "needed": shown(self.needed),
             "relaxation": self.relaxation,
             "status": str(self.status),
             "solves": self.solves,
             "seconds": self.seconds,
+            **source_of(self.weights),
         }
 
 
@@ -123,6 +128,7 @@ def radius(
         status=search.status,
         solves=search.solves,
         seconds=time.perf_counter() - started,
+        weights=threat.weights,
     )
 
 

@@ -8,7 +8,7 @@ import json
 import os
 import zlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Any
 
@@ -67,7 +67,8 @@ class Verdict:
     """With weights, this and the count before are sums of weights."""
     bound: Fraction = Fraction(0)
     check: str = ""
-    weighted: bool = False
+    threat: ThreatModel = field(default_factory=ThreatModel)
+    """The threat model of an accepted proof, with its targets and weights."""
 
 
 def digest_of(proof: dict[str, Any]) -> str:
@@ -265,7 +266,7 @@ def verify_proof(proof: dict[str, Any], instance: Instance) -> Verdict:
     if claimed != right or any(type(part) is not int for part in claimed):
         what = f"keeps {count} of a weight of {problem.total}" if weighted else f"certifies {count} targets"
         return Verdict(False, f"the bound {what}, the proof claims another number", check="certified")
-    return Verdict(True, "accepted", count, problem.total, bound, weighted=weighted)
+    return Verdict(True, "accepted", count, problem.total, bound, threat=problem.threat)
 
 
 def _weights(given: object, instance: Instance, threat: ThreatModel) -> Weights:

@@ -11,7 +11,6 @@ import streamlit as st
 
 from certcore import messages
 from certcore.common.errors import InputError
-from certcore.domain.threat import ThreatModel
 from certcore.instance.instance import Instance, load_instance
 from certcore.verify.proof import Verdict, read_proof, verify_proof
 
@@ -112,9 +111,8 @@ def _check(claim: CheckedProof) -> None:
         st.error(f"**Rejected.** {markdown(verdict.reason, 500)}", icon=":material/gpp_bad:")
         st.caption("A rejected proof shows nothing: neither that the claim is right nor that it is wrong.")
         return
-    threat = ThreatModel.from_json(proof["threat"])
     st.success(
-        f"**Accepted.** {messages.accepted(instance, threat, verdict.certified, verdict.targets).markdown}",
+        f"**Accepted.** {messages.accepted(instance, verdict.threat, verdict.certified, verdict.targets).markdown}",
         icon=":material/verified:",
     )
     st.caption(

@@ -38,7 +38,7 @@ NO_RESULTS = (
 #: Functions and attributes that no way goes through, and why: a module or class (`*`: any result), and names in it.
 NO_COUNTS = {
     "what was asked": """
-        * targets relaxation vary values x y x_values y_values axes axis_values at_least target_nodes
+        * targets relaxation vary values x y x_values y_values axes axis_values at_least target_nodes weights
         report.Report asked source commands; result.partition.Partition asked
         sweep.radii.Radius needed; sweep.defences.Defence nodes
     """,
@@ -71,7 +71,7 @@ NO_COUNTS = {
         result.attack_effects influence margins reach; report sites
         result.partition.Partition collective open wrong; workbench.attack data sent_of; workbench.page chunks
         workbench.page.Frame sent; model_attack.ballots changed_by_ballots; model_attack.counting count_changed
-        model_attack.methods by_certificate; model_attack.run run_attack; model_attack.search.Search targets
+        model_attack.run run_attack; model_attack.search.Search targets
         report.Report changed; figures.curve with_changed
         pages.background.engine model_attacks on_ballots; pages.background.sweeps known_attacks
     """,

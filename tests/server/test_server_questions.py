@@ -47,12 +47,23 @@ def test_the_number_arrives_in_stages(client: Client, instance: cc.Instance) -> 
 
 def test_no_two_questions_share_a_digest(client: Client) -> None:
     queries = [
-        "", "attr_del=3", "attr_del=3&sigma=0", "attr_del=3&sigma=1", "attr_add=3", "attr_del=3&protect=5",
-        "attr_del=3&targets=test", "attr_del=3&targets=chosen&nodes=1,2", "attr_del=3&right=1",
-        "attr_del=3&relaxation=paper", "attr_del=3&base_rule=multiclass", "attr_del=3&strengthen=1&time_limit=1",
-        "attr_del=3&strengthen=1&time_limit=2", "attr_del=3&local_mode=absolute&local_attr_del=1",
-        "attr_del=3&local_mode=relative&share_attr_del=0.1", "attr_del=3&local_mode=absolute&local_attr_add=1",
-    ]  # fmt: skip
+        "",
+        "attr_del=3",
+        "attr_del=3&sigma=0",
+        "attr_del=3&sigma=1",
+        "attr_add=3",
+        "attr_del=3&protect=5",
+        "attr_del=3&targets=test",
+        "attr_del=3&targets=chosen&nodes=1,2",
+        "attr_del=3&right=1",
+        "attr_del=3&relaxation=paper",
+        "attr_del=3&base_rule=multiclass",
+        "attr_del=3&strengthen=1&time_limit=1",
+        "attr_del=3&strengthen=1&time_limit=2",
+        "attr_del=3&local_mode=absolute&local_attr_del=1",
+        "attr_del=3&local_mode=relative&share_attr_del=0.1",
+        "attr_del=3&local_mode=absolute&local_attr_add=1",
+    ]
     digests = [client.first(f"{BASE}/certificate?{query}")["of"] for query in queries]
     assert len(set(digests)) == len(queries)
     assert client.first(f"{BASE}/certificate?attr_del=3")["of"] == digests[1]

@@ -46,11 +46,22 @@ def client(server: Server) -> Iterator[Client]:
 @pytest.mark.parametrize(
     "path",
     [
-        "/", "/curves?attr_del=3", "/static/js/index.js", "/_stcore/health", "/_stcore/host-config", "/media/x.png",
-        "/component/x/y", "/api/instances", "/api/instances/citeseer-gcn-attr-s0/certificate", "/api/openapi.json",
-        "/api/static/graph.js", "/_stcore/upload_file/a/b", "/_stcore/script-health-check", "/_stcore/metrics",
+        "/",
+        "/curves?attr_del=3",
+        "/static/js/index.js",
+        "/_stcore/health",
+        "/_stcore/host-config",
+        "/media/x.png",
+        "/component/x/y",
+        "/api/instances",
+        "/api/instances/citeseer-gcn-attr-s0/certificate",
+        "/api/openapi.json",
+        "/api/static/graph.js",
+        "/_stcore/upload_file/a/b",
+        "/_stcore/script-health-check",
+        "/_stcore/metrics",
     ],
-)  # fmt: skip
+)
 def test_nothing_is_shown_to_strangers(client: Client, path: str) -> None:
     assert client.open(path).status == 401
     assert client.open(path, headers={"Host": "rebound.example", **BASIC}).status == 421

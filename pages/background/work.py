@@ -5,8 +5,7 @@ from __future__ import annotations
 import atexit
 import sys
 import time
-from collections.abc import Callable, Hashable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any, ParamSpec
@@ -18,7 +17,6 @@ from streamlit.runtime.scriptrunner import get_script_run_ctx
 from certcore.common.errors import InputError, SoundnessError
 from certcore.sweep.counts import Counts
 
-from ..messages.text import markdown, seconds
 from .answers import LONGEST_MESSAGE as LONGEST_MESSAGE
 from .answers import REFRESH, Asked, held
 from .delivery import keep_in_order
@@ -158,45 +156,6 @@ def follow(slot: str, asked: Asked, *, same: Hashable, patience: float) -> Work:
     return ask(slot, asked.key, run, asked.label, same=same, patience=patience)
 
 
-def line(work: Work, done: str = "", preview: str = "") -> None:
-    """One line that says how the work stands; it is always there, so that nothing jumps."""
-    with st.container(key=f"work_{work.slot}"):
-        if work.running:
-            whole = st.empty()
-            with whole.container(horizontal=True, vertical_alignment="center", gap="small"):
-                # What a drawer starts by itself cannot write to a place outside itself: there its own place is used.
-                alone = not _drawing()
-                _watching()[work.slot] = _Line(st if alone else st.empty(), preview, whole)
-                if st.session_state.get("_inside"):
-                    st.session_state["_hold"].add(work.slot)
-                if alone:
-                    watch()
-                st.button(
-                    "Cancel",
-                    key=f"cancel_{work.slot}",
-                    on_click=cancel,
-                    args=(work.slot,),
-                    type="tertiary",
-                    icon=":material/close:",
-                    help="Stop this work. What has been proven by then stays.",
-                )
-        elif work.error:
-            st.markdown(f":red[:material/error: {markdown(work.error, LONGEST_MESSAGE)}]")
-        elif work.cancelled:
-            with st.container(horizontal=True, vertical_alignment="center"):
-                st.markdown(":orange[:material/block: Cancelled.] What you see is older or weaker.", width="content")
-                st.button(
-                    "Solve again",
-                    key=f"again_{work.slot}",
-                    on_click=again,
-                    args=(work.slot,),
-                    type="tertiary",
-                    help="Starts what was cancelled once more.",
-                )
-        elif done:
-            st.markdown(done)
-
-
 def shares(waits: list[tuple[str, Work]], places: Iterable[str], *, seen: bool = False) -> dict[str, float | None]:
     """How far the work is that each place waits for; None where nothing is under way.
 
@@ -211,10 +170,8 @@ def shares(waits: list[tuple[str, Work]], places: Iterable[str], *, seen: bool =
 
 def watch_all(waits: list[tuple[str, Work]], tell: Callable[[], Any] | None = None) -> None:
     """Run the page again when any of this work has something new to see; `tell` is called at each look."""
-    for _, task in waits:
-        _watching().setdefault(task.slot, _Line())
-    if waits and tell is not None:
-        _watching()[waits[0][1].slot].tell = tell
+    for number, (_, task) in enumerate(waits):
+        _watching()[task.slot] = None if number else tell
 
 
 def first_look() -> bool:
@@ -222,30 +179,13 @@ def first_look() -> bool:
     first = not st.session_state.get("_arrived")
     if first:
         st.session_state["_arrived"] = True
-        _watching()[_GREETING] = _Line()
+        _watching()[_GREETING] = None
     return first
 
 
-@dataclass
-class _Line:
-    """Where it is said how a piece of work stands, if anywhere, and what is known already."""
-
-    place: Any = None
-    preview: str = ""
-    whole: Any = None
-    """The place together with the button beside it."""
-    tell: Callable[[], Any] | None = None
-
-    def draw(self, job: Job, held: bool) -> None:
-        if self.place is not None and held and job.finished.is_set():
-            self.whole.markdown(":material/check: Ready; it appears when you close what is open at the right.")
-        elif self.place is not None:
-            self.place.markdown(_how_far(job) + (f" · {self.preview}" if self.preview else ""), width="content")
-
-
-def _watching() -> dict[str, _Line]:
-    """The slots that the page waits for, each with its line."""
-    found: dict[str, _Line] = st.session_state.setdefault("_watching", {})
+def _watching() -> dict[str, Callable[[], Any] | None]:
+    """The slots that the page waits for, each with what is called at a look at it."""
+    found: dict[str, Callable[[], Any] | None] = st.session_state.setdefault("_watching", {})
     return found
 
 
@@ -255,18 +195,9 @@ def start() -> None:
     st.session_state.pop("_hold", None)
 
 
-@contextmanager
-def drawer(steady: bool = True) -> Iterator[None]:
-    """What is drawn inside stays as it is: only work that it waits for itself runs the page again before it is closed.
-
-    Streamlit takes a drawer away at the beginning of each run of the page, until the run reaches it.
-    """
-    if steady:
-        st.session_state["_hold"], st.session_state["_inside"] = set(), True
-    try:
-        yield
-    finally:
-        st.session_state["_inside"] = False
+def hold() -> None:
+    """While a drawer is open nothing runs the page again: Streamlit takes a drawer away until the run reaches it."""
+    st.session_state["_hold"] = True
 
 
 def watch() -> None:
@@ -277,36 +208,26 @@ def watch() -> None:
         st.fragment(_poll, run_every=_interval(first))(slots)
 
 
-def _poll(slots: dict[str, _Line]) -> None:
+def _poll(slots: dict[str, Callable[[], Any] | None]) -> None:
     """Look at all work of the page, and run it again when there is something new to see."""
-    seen = st.session_state.setdefault("_seen", {})
-    hold: set[str] | None = st.session_state.get("_hold")
-    news = hold is None and _GREETING in slots and seen.get(_GREETING, False)
+    seen, held = st.session_state.setdefault("_seen", {}), st.session_state.get("_hold", False)
+    news = _GREETING in slots and seen.get(_GREETING, False)
     seen[_GREETING] = True
-    for slot, line in slots.items():
+    for slot in slots:
         job: Job | None = st.session_state.get("_jobs", {}).get(slot)
         if job is None:
             continue
         job.touched = time.monotonic()
         _keep_cancelled(slot, job)
-        grown = hold is None and not _drawing() and job.partial is not None and seen.get(slot) is not job.partial
+        grown = not held and not _drawing() and job.partial is not None and seen.get(slot) is not job.partial
         if grown:
             seen[slot] = job.partial
-        held = hold is not None and slot not in hold
-        news |= grown or (job.finished.is_set() and not held)
-        line.draw(job, held)
-    if news:
+        news |= grown or job.finished.is_set()
+    if news and not held:
         st.rerun()
-    for line in slots.values():
-        if line.tell is not None:
-            line.tell()
-
-
-def _how_far(job: Job) -> str:
-    what = "Waiting for its turn" if job.state is JobState.WAITING else markdown(job.label)
-    share = "" if job.share is None else f" · {job.share:.0%}"
-    note = f" · {markdown(job.note)}" if job.note else ""
-    return f":blue[:material/progress_activity: **{what}** · {seconds(job.seconds)}{share}{note}]"
+    for tell in slots.values():
+        if tell is not None:
+            tell()
 
 
 def _keep_cancelled(slot: str, job: Job) -> None:

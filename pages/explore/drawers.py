@@ -139,16 +139,17 @@ def draw(
     def content() -> None:
         shown = _figure(view, name, pictures, charts)
         ready = {"proven": fresh, "all": bool(pictures)}.get(name, shown is not None)
-        with work.drawer(ready):
-            if name == "proven":
-                headline.panel(view, result, fresh, charts.changed(view))
-            elif not ready:
-                st.caption("There is nothing here yet; it appears when its first numbers are computed.")
-            elif name == "all":
-                _tables(view, pictures[0], charts.changed(view))
-            elif shown is not None:
-                growing = any(where in FROM[name] and task is not charts.frames for where, task in waits)
-                exports.choices(shown, name.removeprefix("export_"), growing=growing)
+        if ready:
+            work.hold()
+        if name == "proven":
+            headline.panel(view, result, fresh, charts.changed(view))
+        elif not ready:
+            st.caption("There is nothing here yet; it appears when its first numbers are computed.")
+        elif name == "all":
+            _tables(view, pictures[0], charts.changed(view))
+        elif shown is not None:
+            growing = any(where in FROM[name] and task is not charts.frames for where, task in waits)
+            exports.choices(shown, name.removeprefix("export_"), growing=growing)
 
     content()
 

@@ -254,10 +254,6 @@ _TYPES = {
 }
 
 
-def model_title(name: str) -> str:
-    return _MODELS.get(name, name)
-
-
 def title(name: str) -> str:
     """The name of a bundle as people read it: dataset, model, types, split."""
     if name.startswith("import-"):

@@ -226,26 +226,31 @@ def test_a_page_whose_work_was_given_up_asks_again(monkeypatch: pytest.MonkeyPat
         from pages.background import work
 
         task = work.ask("certificate", "key", lambda job: job.cancel.wait(0.2) or "the number", "Solving")
-        work.line(task, "done")
         st.write(task.result if task.fresh else "nothing yet")
+        work.watch_all([("", task)] if task.running else [])
         work.watch()
 
     fickle = Fickle(workers=1)
     monkeypatch.setattr("pages.background.work.pool", lambda: fickle)
     shown = AppTest.from_function(page, default_timeout=30).run()
     assert not shown.exception
-    assert [element.value for element in shown.markdown] == ["done", "the number"]
+    assert [element.value for element in shown.markdown] == ["the number"]
 
 
 def test_one_question_for_everything_that_is_under_way(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page with several lines of work asks about all of them at once, and shows how far each is."""
+    """A page with several pieces of work asks about all of them at once, and tells how far each is."""
     import streamlit
 
     def page() -> None:
+        import streamlit as st
+
         from pages.background import work
 
-        for slot in ("one", "two", "three"):
-            work.line(work.ask(slot, slot, lambda job: job.cancel.wait(20), f"Work {slot}", patience=0.05))
+        def ask(slot: str) -> tuple[str, work.Work]:
+            return slot, work.ask(slot, slot, lambda job: job.cancel.wait(20), f"Work {slot}", patience=0.05)
+
+        waits = [ask(slot) for slot in ("one", "two", "three")]
+        work.watch_all(waits, lambda: st.text(str(work.shares(waits, ["one", "two", "three"]))))
         work.watch()
 
     asked, fragment = [], streamlit.fragment
@@ -255,8 +260,7 @@ def test_one_question_for_everything_that_is_under_way(monkeypatch: pytest.Monke
     shown = AppTest.from_function(page, default_timeout=30).run()
     assert not shown.exception
     assert len(asked) == 1
-    assert len([block for block in shown.markdown if "Work" in block.value or "its turn" in block.value]) == 3
-    assert [button.label for button in shown.button] == ["Cancel"] * 3
+    assert shown.text[0].value.count("0.08") == 3, "how far each is"
     pool.close()
 
 
@@ -284,7 +288,7 @@ def test_what_was_cancelled_is_not_shown_for_another_instance(monkeypatch: pytes
     work.cancel("certificate")
     job = state["_jobs"]["certificate"]
     assert job.finished.wait(5)
-    work._poll({"certificate": work._Line()})
+    work._poll({"certificate": None})
     assert work.ask("certificate", "b1", until_told, "B", same="B", patience=0.1).result == "weaker"
     back = work.ask("certificate", "a2", until_told, "A", same="A", patience=0.1)
     assert back.running

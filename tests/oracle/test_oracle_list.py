@@ -104,7 +104,7 @@ NO_COUNTS = {
         figures.curve.Line name ratio unchanged
     """,
     "draws judged results of pages.background and sentences of certcore.messages; tests/pages reads what is drawn": """
-        pages.background.work line shares watch watch_all
+        pages.background.work shares watch watch_all
         pages.canvas.attack lost_table sites_table; pages.explore.compare draw
         pages.explore.compare.Compared counted; pages.explore.compare.Entry lines; pages.explore.contours draw
         pages.explore.curves draw

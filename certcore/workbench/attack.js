@@ -103,6 +103,9 @@ class Attack {
     if (this.everyField) return [...this.slot.keys()].filter((node) => this.slot[node] >= 0);
     return s < this.listed ? this.inside.subarray(this.start[s], this.start[s + 1]) : [];
   }
+  everySite() {
+    return [...Array(this.count).keys()];
+  }
   // Those that it helps to break; of the relaxed adversary, those that the bound counts by some fraction.
   brokenBy(s) {
     this.brokenLists ||= [];
@@ -140,16 +143,13 @@ class Attack {
       const text = kind.lengths ? length : amount;
       if (this.kinds.length === 1 || need > 0)
         parts.push(
-          `${tell(text(got), text(need), got >= need)}${this.kinds.length > 1 ? ` ${kind.short}` : ""}`,
+          `${tell(text(got), text(need))}${this.kinds.length > 1 ? ` ${kind.short}` : ""}`,
         );
     });
     return parts.join(", ");
   }
   shareOf(node) {
     return this.exchange(node, (got, need) => `${got} received, ${need} needed`);
-  }
-  ratioOf(node) {
-    return this.exchange(node, (got, need, enough) => `${got} ${enough ? "≥" : "<"} ${need}`);
   }
   // What is spent at a site: −3 deletions, +2 additions; both where it is both.
   signed(s) {

@@ -32,7 +32,7 @@ function drawLegend(map) {
   }
   if (map.chosen && map.siteIn(attack, map.chosen) >= 0) {
     const parts = [ringPart(tones.ink, 6.5), shapePart("circle", tones.together, 3)];
-    items.push(entry(map, parts, "in reach"), plainEntry("3 ≥ 1 received ≥ needed"));
+    items.push(entry(map, parts, "in reach"));
   }
   map.legend.replaceChildren(...items);
 }

@@ -19,7 +19,7 @@ function drawAttack(panel, c, lit) {
     lit: lit ? lit.sites.slice() : null,
     labels: [],
   };
-  drawLines(panel, c, lit, seen);
+  drawWays(panel, c, lit, seen);
   if (attack.relaxed) drawShares(panel, c, lit, radius);
   else if (lit) drawReached(panel, c, lit, radius);
   drawEdgeSites(panel, c, sites);
@@ -28,54 +28,15 @@ function drawAttack(panel, c, lit) {
   const own = panel.owner.own.active;
   if (!lit && (own || groupOf(panel.owner) === "near")) drawNear(panel, c, radius, own);
   if (!lit) drawMarks(panel, c);
-  for (const s of [...sites].reverse()) drawSite(panel, c, s, 1, seen, taken);
+  for (const s of [...sites].reverse()) {
+    if (seen.rest === "rings") drawShareRing(panel, c, s);
+    drawSite(panel, c, s, 1, seen, taken);
+  }
   if (!lit || sites.length) drawChanged(panel, c, lit, taken);
   if (own && panel.owner.own.hints) drawHints(panel, c, taken);
   drawNames(panel, c, lit, seen, taken, radius);
   c.globalAlpha = 1;
   return seen;
-}
-
-// From each site to the labels it breaks; of the sites that reach a lost target only those that it is lost by.
-function drawLines(panel, c, lit, seen) {
-  const { attack } = panel;
-  const joined = (s) => {
-    if (lit.target === undefined) return lit.broken;
-    return lit.broken.length && !attack.helps(s, lit.target) ? [] : [lit.target];
-  };
-  c.strokeStyle = panel.owner.lostColour;
-  if (lit) {
-    c.globalAlpha = 0.75;
-    c.lineWidth = 1.3;
-    for (const s of lit.sites) connect(panel, c, s, joined(s), seen);
-  } else if (!attack.relaxed && !attack.everyField) {
-    const links = attack.breaks.reduce((sum, number) => sum + number, 0);
-    const quiet = filterOf(panel.owner, attack) && groupOf(panel.owner) !== "lost" ? 0.3 : 1;
-    c.globalAlpha = quiet * Math.min(0.65, 170 / (links + 180) + 0.1);
-    // Not wider than a pixel: wider lines take many times as long.
-    c.lineWidth = 1;
-    for (let s = 0; s < attack.count && seen.lines < 12000; s++)
-      connect(panel, c, s, attack.brokenBy(s), seen);
-  }
-}
-
-function connect(panel, c, s, nodes, seen) {
-  const [x, y] = panel.spots[s],
-    { sx, sy, x0, y0 } = panel.camera(),
-    { xy } = panel.graph;
-  let inPath = 0;
-  c.beginPath();
-  for (const node of nodes) {
-    c.moveTo(x, y);
-    c.lineTo(x0 + xy[2 * node] * sx, y0 + xy[2 * node + 1] * sy);
-    seen.lines++;
-    if (++inPath === 100) {
-      c.stroke();
-      c.beginPath();
-      inPath = 0;
-    }
-  }
-  c.stroke();
 }
 
 // Targets that lose their certificate: squares, whatever the colour says.

@@ -19,19 +19,17 @@ function drawNames(panel, c, lit, seen, taken, radius) {
       far: attack.count <= 30,
     });
   }
-  if (!lit) return;
-  // What the broken ones received and needed, where there is room; a chosen target always.
-  for (const node of onTarget ? [lit.target] : lit.broken.slice(0, 80)) {
-    const [x, y] = panel.place(node),
-      ratio = attack.ratioOf(node),
-      text = onTarget ? `${o.nodeName(node)}: ${ratio || o.stateName(attack, node)}` : ratio;
-    putName(pen, text, [x, y, radius + 1], {
-      size: 12.5,
-      colour: attack.state[node] === LOST ? o.tones["lost-text"] : o.ink,
-      must: onTarget,
-      far: false,
-    });
-  }
+  // What a chosen target received and needed.
+  if (!onTarget) return;
+  const node = lit.target,
+    [x, y] = panel.place(node),
+    text = `${o.nodeName(node)}: ${attack.shareOf(node) || o.stateName(attack, node)}`;
+  putName(pen, text, [x, y, radius + 1], {
+    size: 12.5,
+    colour: attack.state[node] === LOST ? o.tones["lost-text"] : o.ink,
+    must: true,
+    far: false,
+  });
 }
 
 function putName({ panel, c, seen, taken }, text, [x, y, r], { size, colour, must, far }) {

@@ -22,7 +22,7 @@ from certcore.workbench.packing import pack
 from certcore.workbench.replay import replay_data
 
 _HERE = Path(__file__).parent
-DRAWING = ("graph", "attack", "looks", "ground", "marks", "spread", "sites", "names", "panel")
+DRAWING = ("graph", "attack", "looks", "ground", "ways", "marks", "spread", "sites", "names", "panel")
 STAGE = ("groups", "hand", "pointer", "tools", "beside", "legend", "stage")
 SIDE = ("tables", "nodes", "replay", "own", "try", "protect", "side")
 SCRIPTS = ("bus", *DRAWING, *STAGE, *SIDE, "answer", "curve", "player", "bench")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import resource
 from pathlib import Path
 
 from certcore.common.errors import InputError
@@ -21,10 +20,18 @@ def available_memory() -> float:
         ("/sys/fs/cgroup/memory/memory.limit_in_bytes", "/sys/fs/cgroup/memory/memory.usage_in_bytes"),
     ):
         found.append(_number(limit) - _number(used))
-    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if soft != resource.RLIM_INFINITY:
-        found.append(soft - _line("/proc/self/status", "VmSize:"))
+    found.append(_own_limit() - _line("/proc/self/status", "VmSize:"))
     return min(value for value in found if not math.isnan(value))  # NaN: a limit that could not be read
+
+
+def _own_limit() -> float:
+    """The process's own limit in bytes; NaN without one, or on a system that has none."""
+    try:
+        import resource
+    except ModuleNotFoundError:
+        return math.nan
+    soft = resource.getrlimit(resource.RLIMIT_AS)[0]
+    return math.nan if soft == resource.RLIM_INFINITY else float(soft)
 
 
 def check_memory(entries: int) -> None:

@@ -47,6 +47,20 @@ def test_every_name_of_the_front_is_there() -> None:
         from certcore import get_dataset  # noqa: F401
 
 
+@pytest.mark.parametrize(
+    "absent", ["resource fcntl termios pty", "networkx plotly matplotlib pandas", "torch numba streamlit starlette"]
+)
+def test_a_certificate_and_its_check_need_neither_posix_nor_figures_nor_torch(absent: str) -> None:
+    """The command too: it answers where these cannot be imported."""
+    words = ["certify", "precomputed/cora-gcn-attr-s0.npz", "--attr-del", "3", "--json"]
+    loaded_by(
+        f"import sys\nsys.modules.update(dict.fromkeys({absent.split()}))\n"
+        f"import certcore as cc\nfrom certcore.cli import main\nassert main({words}) == 0\n"
+        f"instance = cc.load_instance({words[1]!r})\nproof = cc.certify(instance, attr_del=3).proof\n"
+        "assert cc.verify_proof(proof, instance).accepted"
+    )
+
+
 def test_certify_is_a_function_whatever_was_imported_before() -> None:
     loaded_by("import certcore.cli, certcore.sweep\nfrom certcore import certify\nassert callable(certify)")
 

@@ -14,12 +14,13 @@ from typing import Any
 
 import streamlit as st
 
-from certcore.common.errors import InputError
+from certcore.common.errors import InputError, SoundnessError
 from certcore.result.certificate import Certificate
 from certcore.result.tripwire import check
 from certcore.sweep.counts import Counts
 
 from ..messages.text import markdown, seconds
+from ..server.log import set_up
 
 #: Finished results that are kept for all visitors.
 MOST_KEPT = 96
@@ -28,6 +29,7 @@ AT_ONCE = 2
 #: Seconds before a page says what it waits for, and between two pictures of what grows.
 PATIENCE, REFRESH = 0.6, 1.5
 _LOOK = 0.05
+_log = set_up()
 #: No message is longer: one about a contradiction tells all that is needed to find its cause.
 LONGEST_MESSAGE = 1500
 
@@ -115,17 +117,21 @@ def answers(asked: Asked) -> Iterator[Any]:
     An InputError is told in place and ends the loop; a SoundnessError takes the page with it.
     """
     found = kept().get(asked.key)
-    if found is not None:
-        yield held(found)
-        return
-    work = _Work(asked, kept().turns)
+    work = None if found is not None else _Work(asked, kept().turns)
     try:
-        yield from _growing(work, asked.label)
-        kept().put(asked.key, work.newest)
+        if work is None:
+            yield held(found)
+        else:
+            yield from _growing(work, asked.label)
+            kept().put(asked.key, work.newest)
     except InputError as error:
         st.error(markdown(error, LONGEST_MESSAGE), icon=":material/error:")
+    except SoundnessError:
+        _log.exception("a count and an attack contradict each other", extra={"work": asked.label})
+        raise
     finally:
-        work.cancel.set()
+        if work is not None:
+            work.cancel.set()
 
 
 def answer(asked: Asked) -> Any:

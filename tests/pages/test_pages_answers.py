@@ -110,7 +110,9 @@ def test_other_faults_reach_the_page() -> None:
         answer(Asked("fault", steps, "Working"))
 
 
-def test_a_kept_answer_that_an_attack_refutes_since_is_not_shown() -> None:
+def test_a_kept_answer_that_an_attack_refutes_since_is_not_shown(monkeypatch: pytest.MonkeyPatch) -> None:
+    logged: list[str] = []
+    monkeypatch.setattr(module._log, "exception", lambda event, **more: logged.append(event))
     instance, threat = grid_instance(), ThreatModel(attr_del=5)
     with wrong():
         bad = certify(instance, threat, attack=False)
@@ -124,6 +126,7 @@ def test_a_kept_answer_that_an_attack_refutes_since_is_not_shown() -> None:
         certify(instance, threat)
     with pytest.raises(SoundnessError):
         answer(asked)
+    assert logged == ["a count and an attack contradict each other"]
 
 
 def test_few_answers_are_kept() -> None:

@@ -143,7 +143,7 @@ def _around(instance: Instance, result: Certificate, node: int) -> None:
     st.caption(
         f"{count(len(near.nodes) + near.cut)} nodes {where}"
         + (f", {count(near.cut)} far ones not drawn" if near.cut else "")
-        + f". Marks as on the workbench{': ' if legend else ''}{' · '.join(legend)}; this node has a dark "
+        + f". Marks as on the workbench{': ' if legend else ''}{' · '.join(legend)}; this node has a thicker "
         "edge. Click a node to open it."
     )
     others = near.nodes[(spent.sum(axis=0) > 0) & (near.nodes != node)]

@@ -63,7 +63,8 @@ def restyle(screen: go.Figure, figure: CurveFigure) -> None:
         if naive and not line.ratio.all():  # along the axis there is nothing to see
             last = int((line.ratio > 0).sum()) + 1
             trace.x, trace.y, trace.customdata = trace.x[:last], trace.y[:last], trace.customdata[:last]
-    screen.update_layout(margin={"t": TOP, "b": BOTTOM, "l": LEFT, "r": 4})
+    # At the right there is room for half of the last number.
+    screen.update_layout(margin={"t": TOP, "b": BOTTOM, "l": LEFT, "r": 16})
     screen.update_xaxes(automargin=False)
     if not figure.log:
         screen.update_xaxes(range=[0, max(1.0, float(figure.lines[0].values[-1]))])

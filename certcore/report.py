@@ -334,13 +334,12 @@ def page(report: Report) -> str:
     meta = report.instance.meta
     subject = ", ".join(str(meta[key]) for key in ("dataset", "model") if meta.get(key)) or report.source
     title = for_html(f"Robustness of {subject}", 120)
-    sentences = [report.accuracy, report.guarantee] if report.accuracy else [report.guarantee]
+    guarantee = str(messages.guarantee(report.instance, report.certificate, report.asked))
+    sentences = [report.accuracy, guarantee] if report.accuracy else [guarantee]
+    remarks = [str(remark) for remark in messages.remarks(report.instance, report.certificate.threat)]
     body = [f"<h1>{title}</h1>", *(f'<p class="guarantee">{for_html(one, 10_000)}</p>' for one in sentences)]
-    body += [
-        _bars(report),
-        f"<p>{for_html(messages.not_per_node(), 2000)}</p>",
-        f"<p>{for_html(report.changed, 2000)}</p>",
-    ]
+    body += [f"<p>{for_html(remark, 2000)}</p>" for remark in remarks]
+    body += [_bars(report), *(f"<p>{for_html(said, 2000)}</p>" for said in (messages.not_per_node(), report.changed))]
     body += [_picture(name, figure) for name, figure in report.figures.items()]
     if report.certificate.attack is not None:
         table = sites(report.instance, report.certificate).html(limit=MOST_SITES)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import html
 import io
 import json
 import re
@@ -129,6 +130,18 @@ def test_the_page_says_what_a_reviewer_asks(written: Path) -> None:
         "versions · certcore",
     ):
         assert words in page, words
+
+
+def test_the_guarantee_is_short_and_what_limits_it_stands_between_it_and_the_numbers() -> None:
+    instance = dataclasses.replace(small_instance(("attr_del", "adj_del")), edge_field="messages")
+    threat = ThreatModel(attr_del=2, adj_del=1, attr_add=1)
+    page = report.page(report.build(instance, threat, seconds=5))
+    remarks = messages.remarks(instance, threat)
+    assert len(remarks) == 2
+    places = [page.index('class="guarantee"'), *(page.index(html.escape(str(one))) for one in remarks)]
+    assert sorted(places) == places
+    assert max(places) < page.index('class="bars"')
+    assert str(remarks[0]) not in page[places[0] : page.index("</p>", places[0])]
 
 
 def test_commands_of_a_report_write_its_numbers(written: Path, tmp_path: Path, monkeypatch, capsys) -> None:

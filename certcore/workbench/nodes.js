@@ -33,7 +33,7 @@ class NodeTable {
     if (!attack || !stage.graph) return;
     const table = (this.table = this.sites ? SITES_TABLE : LABELS_TABLE);
     const key = [groupOf(stage), stage.classOnly, stage.selection, attack, stage.tones, this.sort];
-    key.push(table);
+    key.push(table, stage.own.limits, table === LABELS_TABLE && JSON.stringify(stage.bench.values));
     if (this.key && key.every((part, i) => part === this.key[i])) return;
     this.key = key;
     this.shown = table.columns(stage, attack);

@@ -393,10 +393,9 @@ class Panel {
   }
 
   lostRadius() {
-    return Math.max(
-      this.attack.lost.length > 1000 ? 1.8 : this.attack.lost.length < 60 ? 4 : 2.6,
-      this.dot() * 1.45,
-    );
+    const { length } = this.attack.lost,
+      least = length > 1000 ? 1.8 : length < 60 ? 4 : 2.6;
+    return Math.max(this.room() * least, this.dot() * 1.45);
   }
 
   // --- what is under the pointer: marks first, then nodes ---

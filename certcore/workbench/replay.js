@@ -111,6 +111,22 @@ class Replay {
     return "";
   }
 
+  // The largest budget of a type at which a label is proven on its own beside the other budgets; Infinity: at any, and -1
+  // where it is proven at none.
+  naiveTo(node, type, budgets) {
+    const { width, points, start, front } = this,
+      types = this.graph.replay.types,
+      column = types.indexOf(type);
+    let least = Infinity;
+    for (let p = start[front[node]]; p < start[front[node] + 1]; p++) {
+      const reached = types.every(
+        (name, k) => k === column || points[width * p + k] <= (budgets[name] ?? 0),
+      );
+      if (reached) least = Math.min(least, points[width * p + column]);
+    }
+    return least - 1;
+  }
+
   // What these flips do: received, needed and margin of every target, and the states of all nodes.
   run(spent, budgets) {
     const sites = this.sitesOf(spent, budgets),

@@ -75,7 +75,32 @@ function labelColumns(stage, attack) {
     (row) => (neverLost(row) ? "–" : each(row.needed)),
   );
   columns.push(attack.relaxed ? countedColumn() : awayColumn(attack));
+  const naive = naiveOf(stage);
+  if (naive)
+    add(
+      "naive",
+      "naive to",
+      `proven on its own up to so many ${naive.kind.label}`,
+      (row) => naive.of(row.node),
+      (row) => naiveText(naive.of(row.node)),
+    );
   return columns;
+}
+
+const naiveText = (value) => {
+  if (value === Infinity) return "any";
+  return value < 0 ? "–" : thousands(value);
+};
+// Up to which budget of the running type a label is proven on its own; null where the fronts are not in the browser.
+function naiveOf(stage) {
+  const { own, bench } = stage,
+    { replay } = own,
+    kind =
+      own.limits?.kinds?.find((one) => one.name === bench.data.axis && one.byHand) ??
+      own.chosenKind;
+  if (!replay || !kind) return null;
+  const budgets = { ...bench.values };
+  return { kind, of: (node) => replay.naiveTo(node, kind.name, budgets) };
 }
 
 const countedColumn = () =>
@@ -119,6 +144,12 @@ function savedLabels(stage, attack) {
     columns.push([
       attack.step ? "distance_away" : "flips_away",
       (row) => (row.away >= 0 ? row.away * (attack.step || 1) : ""),
+    ]);
+  const naive = naiveOf(stage);
+  if (naive)
+    columns.push([
+      `naive_up_to_${inWords(naive.kind)}`,
+      (row) => (naive.of(row.node) === Infinity ? "any" : naive.of(row.node)),
     ]);
   return columns;
 }

@@ -38,6 +38,8 @@ for (const group of file) {
         [attack.reach[s], attack.breaks[s], attack.brokenBy(s).length],
       ]);
       assert.deepEqual(Object.fromEntries(sites), one.sites);
+      for (const [node, type, most] of one.naive)
+        assert.equal(replay.naiveTo(node, type, one.budgets), most, `proven on its own: ${node}`);
       for (const [site, type, taken] of one.gains)
         assert.equal(replay.gain(site, type, found, one.budgets)[0], taken, `one more at ${site}`);
     });

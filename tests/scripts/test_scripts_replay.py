@@ -83,6 +83,21 @@ def gains(problem: Problem, attack: Allocation, rng: np.random.Generator) -> lis
     return found
 
 
+def naive_to(problem: Problem, rng: np.random.Generator) -> list[tuple[int, str, int]]:
+    """The largest budget of a type at which a node is certified on its own, tried one by one; -1: none."""
+    found = []
+    for k in (k for k in (*ATTR, ADJ_DEL) if problem.threat.budgets[k]):
+        budgets = list(problem.threat.budgets)
+        certified = []
+        for budgets[k] in range(160):
+            certified.append(problem.fronts.certified(budgets))
+        for node in rng.choice(problem.instance.graph.n_nodes, 30, replace=False):
+            number = int(np.array(certified)[:, node].sum())
+            if number < 160:  # else at any budget, which has no number
+                found.append((int(node), TYPES[k], number - 1))
+    return found
+
+
 def expected(problem: Problem, result: Certificate, attack: Allocation, rng: np.random.Generator) -> dict[str, Any]:
     instance, threat = problem.instance, problem.threat
     shown = replace(result, attack=attack)
@@ -114,6 +129,7 @@ def expected(problem: Problem, result: Certificate, attack: Allocation, rng: np.
         "uses": (found.uses @ (1 << np.arange(len(TYPES)))).tolist(),
         "sites": sites,
         "gains": gains(problem, attack, rng),
+        "naive": naive_to(problem, rng),
     }
 
 

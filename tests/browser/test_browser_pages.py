@@ -14,6 +14,7 @@ import pytest
 from certcore import ThreatModel, certify
 from certcore.cli import main
 from certcore.result.attack_effects import reach
+from certcore.result.states import TargetState
 from tests.browser.conftest import Watched
 from tests.pages.toys import grid_instance
 
@@ -27,17 +28,20 @@ def test_a_click_in_the_neighbourhood_opens_the_neighbour(visit: Visit) -> None:
     page.frame_locator("iframe").locator("canvas").wait_for()
     inner = next(frame for frame in page.frames if frame != page.main_frame)
     inner.wait_for_function("() => network.physics.stabilized", timeout=60_000)  # the nodes have come to rest
-    # The marks are those of the map: a ring with its flips at every hit node, a square at every lost label.
+    # The marks are those of the map: a disc with what is spent at every site, a square at every lost label.
     instance = grid_instance()
-    found = reach(instance, certify(instance, ThreatModel(attr_del=4)))
-    drawn = inner.evaluate("() => nodes.get().map((n) => [n.id, n.flips || '', n.shape])")
+    result = certify(instance, ThreatModel(attr_del=4))
+    found, states = reach(instance, result), result.states(instance.base.fronts())
+    shapes = {TargetState.ALONE: "diamond", TargetState.BEFORE: "custom"}
+    drawn = inner.evaluate("() => nodes.get().map((n) => [n.id, n.mark || '', n.shape])")
     lost = set(found.targets[found.lost].tolist())
-    hit = {int(node): str(int(flips)) for (node, _), flips in zip(found.ends.tolist(), found.flips)}
+    hit = {int(node): f"−{int(flips)}" for (node, _), flips in zip(found.ends.tolist(), found.flips)}
     assert drawn
     for node, flips, shape in drawn:
-        assert flips == hit.get(node, "")
-        assert shape == ("custom" if node in hit else "square" if node in lost else "dot")
-    assert {shape for _, _, shape in drawn} == {"custom", "square", "dot"}
+        assert flips.strip("x") == hit.get(node, "")
+        own = "square" if node in lost else shapes.get(states[node], "dot")
+        assert shape == ("custom" if node in hit else own)
+    assert {"custom", "square"} <= {shape for _, _, shape in drawn}
     at = inner.evaluate("() => network.canvasToDOM(network.getPositions([8])[8])")
     box = page.locator("iframe").bounding_box()
     page.mouse.click(box["x"] + at["x"], box["y"] + at["y"])

@@ -16,6 +16,7 @@ import pytest
 
 pytest.importorskip("torch")
 
+from certcore import certify
 from certcore.common.errors import InputError
 from certcore.common.executor import open_executor, run_tasks
 from certcore.data import citation_like, save_dataset
@@ -269,6 +270,19 @@ def bundled(model, types, *more):
     sizes = ["--epochs", "5", "--samples", "64", "--selection", "16", "--jobs", "1"]
     assert main(["bundle", "tiny.npz", model, types, *sizes, "--work", "work", "-o", "a.npz", *more]) == 0
     return load_instance("a.npz")
+
+
+@pytest.mark.parametrize(
+    ("model", "types"),
+    [("gat", "attr"), ("gat", "adj"), ("rgcn", "attr"), ("sma", "attr"), ("gcn", "joint"), ("decoupled", "ballots")],
+)
+def test_a_bundle_of_each_model_is_one_command(model, types, tmp_path, monkeypatch, capsys):
+    """Beside those below, and Gaussian noise in tests/pipeline/test_pipeline_moved.py; each can be certified."""
+    monkeypatch.chdir(tmp_path)
+    instance = bundled(model, types)
+    assert (instance.meta["model"], instance.meta["types"]) == (model, types)
+    axis = instance.base.axes[0]
+    assert 0 <= certify(instance, **{axis: 1}, attack=False).certified <= len(instance.targets)
 
 
 def test_explicit_fields_of_truncated_models(tmp_path, monkeypatch, capsys):

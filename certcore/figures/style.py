@@ -221,12 +221,6 @@ CLOSENESS: Final = (
 )
 
 
-def closeness(margin: int) -> Closeness:
-    """The step of a margin; the last one is also for targets that no number of flips breaks."""
-    known = (step for step in CLOSENESS if step.most is not None and 0 <= margin <= step.most)
-    return next(known, CLOSENESS[-1])
-
-
 def closeness_scale(dark: bool, steps: int = 11) -> list[str]:
     """Colours of margins, from one further flip to many: those of `CLOSENESS`, interpolated."""
     tones = [step.dark if dark else step.colour for step in CLOSENESS]
@@ -236,8 +230,6 @@ def closeness_scale(dark: bool, steps: int = 11) -> list[str]:
     return [f"#{r:02X}{g:02X}{b:02X}" for r, g, b in zip(*mixed)]
 
 
-#: One colour per perturbation type; none is the colour of lost targets.
-TYPE_COLOURS: Final = (GREEN, BLUE, ORANGE, PURPLE, YELLOW, GREY, BLACK, SKY)
 #: Colour of lost targets in every palette.
 LOST_COLOUR: Final = TOKENS["lost"].light
 #: The relaxed adversary of the linear program is no attack: its sites have another name.

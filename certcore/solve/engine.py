@@ -16,6 +16,9 @@ from certcore.solve.status import Status
 
 #: Seconds between two checks whether a running solve has been cancelled.
 WATCH = 0.02
+#: Simplex strategies of HiGHS.
+DUAL = 1
+PRIMAL = 4
 
 _STATUS = {
     highspy.HighsModelStatus.kOptimal: Status.OPTIMAL,

@@ -24,10 +24,10 @@ from certcore.domain.perturbations import TABLE, TYPES
 from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
-from certcore.solve.distance import distances
 from certcore.solve.engine import Method
 from certcore.solve.first_order import FirstOrder, Found, Limits, Shape, knapsack
 from certcore.solve.master import Master, Proposal, reached, tangent_values
+from certcore.solve.places import nearest
 from certcore.solve.status import Status
 from certcore.solve.tuning import LARGE, SIGMA
 from certcore.verify.bound import scaled
@@ -134,13 +134,9 @@ class Large:
 
     def _nearest(self, program: Program) -> Master | None:
         """Remove and return the restricted master nearest to the budget point; None if all are too far away."""
-        if not self._models:
-            return None
         known = [(model.program.budgets, model.program.sigma) for model in self._models]
-        budget_distance = distances(known, (program.budgets, program.sigma))
-        if budget_distance.min() > self._far:
-            return None
-        return self._models.pop(int(np.argmin(budget_distance)))
+        found = nearest(known, (program.budgets, program.sigma), self._far)
+        return None if found is None else self._models.pop(found)
 
     def _begin(
         self, program: Program, outcome: Outcome, deadline: float, cancel: threading.Event | None
@@ -149,10 +145,7 @@ class Large:
         s = self.structure
         x, y = np.zeros(s.columns.count), np.zeros(s.matrix.shape[0])
         if self._first_order is not None:
-            found = self._first_order.run(
-                Limits.of(program, self._hull), gap=self._handover, seconds=deadline - time.perf_counter(),
-                cancel=cancel, report=lambda found: self._tell(program, outcome, found),
-            )  # fmt: skip
+            found = self._first(self._first_order, program, outcome, deadline, cancel)
             self._tell(program, outcome, found)
             x[s.columns.flips], y[s.field_rows] = found.x, s.mean_weight * found.y
         else:
@@ -166,6 +159,22 @@ class Large:
         near = worth >= (1 - LARGE.near) * best[s.flips.kind]
         model.add_columns_and_groups(np.flatnonzero((x[s.columns.flips] > 0) | near), undecided(program, x, y))
         return model
+
+    def _first(
+        self,
+        method: FirstOrder,
+        program: Program,
+        outcome: Outcome,
+        deadline: float,
+        cancel: threading.Event | None,
+    ) -> Found:
+        return method.run(
+            Limits.of(program, self._hull),
+            gap=self._handover,
+            seconds=deadline - time.perf_counter(),
+            cancel=cancel,
+            report=lambda found: self._tell(program, outcome, found),
+        )
 
     def _tell(self, program: Program, outcome: Outcome, found: Found) -> None:
         """Prove the bound of the first-order method's dual values so far, and publish it."""

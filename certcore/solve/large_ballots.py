@@ -19,16 +19,12 @@ from certcore.base.ballots import SHARE
 from certcore.common.products import dot
 from certcore.program.ballots import BallotsStructure
 from certcore.program.program import Program
-from certcore.solve.engine import Method, add_rows, quiet_highs, run
+from certcore.solve.engine import DUAL, PRIMAL, Method, add_columns, add_rows, quiet_highs, run
 from certcore.solve.large import Outcome, Publish
 from certcore.solve.status import Status
 from certcore.solve.tuning import BALLOTS
 from certcore.verify.bound import scaled
 from certcore.verify.duals import IntegerDuals, plain_bound
-
-#: Simplex strategies of HiGHS.
-_DUAL = 1
-_PRIMAL = 4
 
 
 class LargeBallots:
@@ -100,7 +96,7 @@ class LargeBallots:
                 break
             self._chosen[missing] = True
             status, columns, x, rows, duals = self._solve_master(
-                program, deadline, cancel, _PRIMAL if outcome.solves else _DUAL
+                program, deadline, cancel, PRIMAL if outcome.solves else DUAL
             )
             outcome.solves += 1
             if status is not Status.OPTIMAL:
@@ -137,8 +133,7 @@ class LargeBallots:
         rows = np.flatnonzero(limits)
         h, mean = quiet_highs(), self.structure.mean_weight
         upper = program.upper[columns].astype(np.float64)
-        none = np.zeros(0, dtype=np.int32)
-        h.addCols(len(columns), -program.objective[columns] / mean, 0 * upper, upper, 0, none, none, np.zeros(0))
+        add_columns(h, sp.csr_array((len(columns), 0)), -program.objective[columns] / mean, upper)
         add_rows(h, part[rows], program.rhs[rows])
         if self._warm:
             basis = highspy.HighsBasis()

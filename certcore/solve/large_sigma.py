@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,7 +14,7 @@ from certcore.program.cuts import Cuts
 from certcore.program.program import Program
 from certcore.program.structure import Structure
 from certcore.solve.attackers import LINK_CUT, REACH_CUT, AttackerPricing, Duals, PricingResult
-from certcore.solve.first_order import Found, Limits, knapsack
+from certcore.solve.first_order import Found, knapsack
 from certcore.solve.large import Large, Outcome, crude_duals
 from certcore.solve.master import Master, Proposal
 from certcore.solve.tuning import LARGE, SIGMA
@@ -47,10 +46,7 @@ class LargeWithSigma(Large):
             # Whatever is moved, no more breaks than what σ attackers reach.
             self._offer_prices(program, outcome, Duals(np.zeros(s.matrix.shape[0]), s.groups.weight.astype(np.float64)))
         if self._first_order is not None:
-            found = self._first_order.run(
-                Limits.of(program, self._hull), gap=self._handover, seconds=deadline - time.perf_counter(),
-                cancel=cancel, report=lambda found: self._tell(program, outcome, found),
-            )  # fmt: skip
+            found = self._first(self._first_order, program, outcome, deadline, cancel)
             priced = self._offer_found(program, outcome, found)
             flow = found.x[: len(s.flips)]
             if len(found.x) > len(flow):

@@ -26,7 +26,7 @@ from certcore.domain.perturbations import TABLE
 from certcore.program.hull import Hull
 from certcore.program.program import Program
 from certcore.program.structure import Structure
-from certcore.solve.engine import Method, add_columns, add_rows, quiet_highs, run
+from certcore.solve.engine import DUAL, PRIMAL, Method, add_columns, add_rows, quiet_highs, run
 from certcore.solve.scaling import Scaling
 from certcore.solve.status import Status
 
@@ -37,10 +37,6 @@ SMALL_COEFFICIENT = 64
 #: Rules of the dual simplex method for the row that leaves the basis.
 DANTZIG = 0
 CHOOSE = -1
-
-#: Simplex strategies of HiGHS.
-_PRIMAL = 4
-_DUAL = 1
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +83,7 @@ class Master:
         self._objective = s.objective.astype(np.float64)
         self._more = sp.csr_array((0, s.columns.count), dtype=np.int64)
         self._more_by_column: sp.csr_array | None = None
-        self._strategy, self._stale_costs = _DUAL, True
+        self._strategy, self._stale_costs = DUAL, True
         self._fill()
 
     def _fill(self) -> None:
@@ -142,7 +138,7 @@ class Master:
         columns = np.concatenate(new)
         if len(columns):
             self._enter_columns(columns)
-            self._strategy = _PRIMAL
+            self._strategy = PRIMAL
         wanted = np.unique(np.concatenate(rows))
         self._enter_rows(wanted[self._row_place[wanted] < 0])
 
@@ -175,7 +171,7 @@ class Master:
         self._row_place = np.concatenate([self._row_place, np.full(len(rhs), -1)])
         numbers = np.arange(before, before + len(rhs))
         self._enter_rows(numbers)
-        self._strategy = _DUAL
+        self._strategy = DUAL
         return numbers
 
     def delete_rows(self, rows: np.ndarray) -> None:
@@ -231,7 +227,7 @@ class Master:
             if row >= 0 and column >= 0:
                 self._h.changeCoeff(int(row), int(column), -float(coefficients[i] / units[i]))
         self.program, self._upper, self._rhs, self._coefficients = program, upper, rhs, coefficients
-        self._strategy = _DUAL
+        self._strategy = DUAL
         missing = self._missing_points()
         if len(missing):
             self._enter_columns(missing)
@@ -251,7 +247,7 @@ class Master:
             return Proposal(Status.OPTIMAL, nothing, np.append(self.tangents, np.zeros(self._more.shape[0])), 0.0, 0)
         h.setOptionValue("simplex_strategy", self._strategy)
         status = run(h, time_limit=time_limit, cancel=cancel, method=method)
-        self._strategy = _DUAL
+        self._strategy = DUAL
         if cancel is not None and cancel.is_set() and status is Status.INTERRUPTED:
             return Proposal(status, None, None, time.perf_counter() - started, 0)
         found = self._proposal(status, started)

@@ -27,12 +27,12 @@ from certcore.program.problem import Problem
 from certcore.program.program import BudgetPoint, Program
 from certcore.program.relaxation import Relaxation
 from certcore.program.structure import Structure
-from certcore.solve.distance import coordinates, distances
 from certcore.solve.engine import Method
 from certcore.solve.large import Large
 from certcore.solve.large_ballots import LargeBallots
 from certcore.solve.large_sigma import LargeWithSigma
 from certcore.solve.master import Proposal, WholeProgram
+from certcore.solve.places import Places, distances, nearest
 from certcore.solve.scaling import Scaling
 from certcore.solve.status import Status
 from certcore.solve.tuning import SOLVER
@@ -107,8 +107,9 @@ class Solver:
         self._cuts = Cuts.none()
         self._cut_rows: Rows | None = None
         self._at: BudgetPoint | None = None
-        self._bases: list[tuple[BudgetPoint, int, Any]] = []
-        self._known: tuple[tuple[BudgetPoint, IntegerDuals], ...] = ()
+        self._bases: Places[tuple[int, Any]] = Places(SOLVER.max_bases)
+        """The number of cuts in the model, and its basis."""
+        self._known: Places[IntegerDuals] = Places(SOLVER.max_known)
         self._answers: OrderedDict[BudgetPoint, BoundResult] = OrderedDict()
         self._with_x: deque[BudgetPoint] = deque()
         self._free: Solver | None = None
@@ -129,7 +130,7 @@ class Solver:
         """The best bound at a budget point that follows from known results."""
         program = self.program(point)
         best, by = plain_bound(program), None
-        for _, duals in self._known:
+        for duals in self._known:
             bound = duals.bound(program)
             if bound < best:
                 best, by = bound, duals
@@ -176,14 +177,14 @@ class Solver:
         """Take over the bases of another program with the same rows and columns but other caps."""
         mine, theirs = self.structure.matrix, other.structure.matrix
         if (
-            not self._bases
+            not len(self._bases)
             and not len(self._cuts)
             and mine.shape == theirs.shape
             and np.array_equal(mine.indptr, theirs.indptr)
             and np.array_equal(mine.indices, theirs.indices)
         ):
             with self._lock:
-                self._bases = [entry for entry in other._bases if entry[1] == 0]
+                self._bases.entries = tuple(entry for entry in other._bases.entries if entry[1][0] == 0)
 
     def _unsolved(self, point: BudgetPoint, status: Status) -> BoundResult:
         bound, duals = self.best(point)
@@ -337,22 +338,22 @@ class Solver:
 
     def _start(self, point: BudgetPoint, program: Program) -> Method:
         """Move the model to a budget point and choose the method: from the nearest known basis, or cold."""
-        budget_distance = distances([entry[0] for entry in self._bases], point)
-        nearest = int(np.argmin(budget_distance)) if len(budget_distance) else -1
+        far = SOLVER.far_with_sigma if self.structure.has_sigma else SOLVER.far
+        known = nearest(self._bases.points, point, far)
         if self._model is None:
             self._fresh(program)
             self._at = None
         else:
             self._model.move(program)
         assert self._model is not None
-        far = SOLVER.far_with_sigma if self.structure.has_sigma else SOLVER.far
-        if nearest < 0 or budget_distance[nearest] > far:
+        if known is None:
             self._model.clear()
             self._at = None
             return cold_method(self.structure)
+        place, basis = self._bases.entries[known]
         # The model's own basis has a factorisation, so another one is used only if it is clearly nearer.
-        if self._at is None or budget_distance[nearest] < 0.7 * distances([self._at], point)[0]:
-            self._set_basis(*self._bases[nearest][1:])
+        if self._at is None or distances([place], point)[0] < 0.7 * distances([self._at], point)[0]:
+            self._set_basis(*basis)
         return Method.SIMPLEX
 
     def _fresh(self, program: Program) -> None:
@@ -374,7 +375,7 @@ class Solver:
 
     def _forget_cuts(self) -> None:
         self._forget_model()
-        self._cuts, self._cut_rows, self._bases = Cuts.none(), None, []
+        self._cuts, self._cut_rows, self._bases = Cuts.none(), None, Places(SOLVER.max_bases)
 
     def _add_cuts(self, new: Cuts) -> None:
         assert self._model is not None
@@ -417,25 +418,18 @@ class Solver:
 
     def _know(self, point: BudgetPoint, duals: IntegerDuals) -> None:
         """Store dual values for `best`; they replace those at the same budget point if they prove at least as much."""
-        if any(known is duals for _, known in self._known):
+        before = self._known.at(point)
+        if any(known is duals for known in self._known):
             return
-        before = next((known for at, known in self._known if at == point), None)
         if before is not None and before.bound(program := self.program(point)) < duals.bound(program):
             return
-        entries = [entry for entry in self._known if entry[0] != point]
-        entries.append((point, duals))
-        if len(entries) > SOLVER.max_known:
-            entries.pop(_crowded([known for known, _ in entries]))
-        self._known = tuple(entries)
+        self._known.keep(point, duals)
 
     def _keep_basis(self, point: BudgetPoint, basis: Any) -> None:
         self._at = point if basis is not None else None
         if basis is None:
             return
-        self._bases = [entry for entry in self._bases if entry[0] != point]
-        self._bases.append((point, len(self._cuts), basis))
-        if len(self._bases) > SOLVER.max_bases:
-            self._bases.pop(_crowded([entry[0] for entry in self._bases]))
+        self._bases.keep(point, (len(self._cuts), basis))
 
 
 def is_large(structure: Structure, *, once: bool) -> bool:
@@ -475,14 +469,6 @@ def covers(larger: BudgetPoint, smaller: BudgetPoint) -> bool:
         return False
     sigma = larger[1] is None or smaller[1] is None or larger[1] >= smaller[1]
     return sigma and all(x >= y for x, y in zip(larger[0], smaller[0]))
-
-
-def _crowded(places: list[BudgetPoint]) -> int:
-    """Index of the most redundant entry (the newest excluded): the one with the nearest neighbour."""
-    at = np.array([coordinates(point) for point in places])
-    gaps = np.abs(at[:, None] - at[None]).sum(axis=2)
-    np.fill_diagonal(gaps, np.inf)
-    return int(np.argmin(gaps.min(axis=1)[:-1]))
 
 
 def _extended(basis: Any, rows: int) -> Any:

@@ -184,10 +184,6 @@ class SeparationTuning:
     max_candidates: int = 1500
     #: Levels above one of these marks are subtracted, in all combinations for two types; 2.0 subtracts nothing.
     marks: tuple[float, ...] = (2.0, 0.999, 0.75, 0.5, 0.25)
-    #: Minimum number of flips at a site that gets its own levels.
-    site_flips: float = 0.02
-    #: Maximum number of sites of a type that get levels in one round; sites with most flips first.
-    new_site_levels: int = 60
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from certcore.result.assemble import program_size, result_facts, with_bound
 from certcore.result.attack import find_attack
 from certcore.result.certificate import Certificate
 from certcore.result.search import Annealer
-from certcore.solve.distance import coordinates
+from certcore.solve.places import coordinates
 from certcore.solve.solver import BYTES_PER_ENTRY, covers
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress, Seeds, StrongSearch
@@ -69,7 +69,7 @@ class Searches:
         try:
             search = entry.prepared(problem, self._seeds(entry), [*attacks, *self._attacks(entry)])
             self._work(entry, search, limit, rounds, cancel, progress)
-            return _certificate(problem, search, entry, rounds, started, proof)
+            return _certificate(problem, search, entry, started, proof)
         finally:
             entry.lock.release()
 
@@ -191,7 +191,7 @@ class _KeptSearch:
 
 
 def _certificate(
-    problem: Problem, search: StrongSearch, entry: _KeptSearch, rounds: int | None, started: float, proof: bool
+    problem: Problem, search: StrongSearch, entry: _KeptSearch, started: float, proof: bool
 ) -> Certificate:
     entry.seeds = search.seeds
     bound, by = search.bound, search.by

@@ -173,11 +173,11 @@ class Answer {
       segment = this.segments.get("lost");
     segment.replaceChildren();
     this.sum.textContent = help
-      ? `${help.name} helps with ${thousands(help.number)}`
+      ? (help.text ?? `${help.name} helps with ${thousands(help.number)}`)
       : `= ${thousands(this.total)} labels`;
     if (!help) return;
     const made = element("i");
-    made.style.width = `${(100 * help.number) / Math.max(1, parts.lost)}%`;
+    made.style.width = `${Math.min(100, (100 * help.number) / Math.max(1, parts.lost))}%`;
     segment.append(made);
   }
   drawBrackets(parts, model) {

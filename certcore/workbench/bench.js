@@ -566,8 +566,10 @@ class Bench {
   }
   // What a chosen site helps to break, for the bar.
   helps() {
-    const { chosen, attacks } = this.stage,
-      s = chosen && attacks[0] ? this.stage.siteIn(attacks[0], chosen) : -1;
+    const { chosen, attacks, own } = this.stage,
+      mine = own.active && own.attack ? own.attack.lost.length : 0;
+    if (own.active) return mine ? { text: `you take ${thousands(mine)}`, number: mine } : null;
+    const s = chosen && attacks[0] ? this.stage.siteIn(attacks[0], chosen) : -1;
     return s >= 0 && !attacks[0].relaxed && this.data.adversary !== "model" && attacks[0].breaks[s]
       ? { name: this.stage.siteName(attacks[0], s), number: attacks[0].breaks[s] }
       : null;

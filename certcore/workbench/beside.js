@@ -170,8 +170,11 @@ function nodeList(map, attack, nodes, most, text) {
     const more = element("li", "", `${thousands(nodes.length - most)} more`),
       all = element("button", "name", "Show all");
     all.type = "button";
-    all.onclick = () => map.bench.drawer("all");
-    if (map.bench.send) more.append(all);
+    all.onclick = () => {
+      map.select(nodes);
+      map.bench.side.open("nodes");
+    };
+    more.append(all);
     list.append(more);
   }
   return list;
@@ -322,6 +325,7 @@ function drawActs(map) {
     made.type = "button";
     made.onclick = () => {
       if (event.selected) map.select([]);
+      else if (event.table) map.bench.side.open("nodes");
       else map.bench.tell(event);
     };
     return made;
@@ -330,7 +334,7 @@ function drawActs(map) {
     element("span", "", `${thousands(nodes.length)} selected`),
     add("Count only these", { count: nodes }),
     add("Protect", { shield: nodes }),
-    add("Table", { drawer: "all" }),
+    add("Table", { table: true }),
     add("Clear", { selected: [] }),
   );
   const places = nodes.slice(0, 2000).map((node) => panel.place(node)),

@@ -100,3 +100,15 @@ def test_a_selection_by_hand_is_a_table(shown: Any) -> None:
     row = page.locator(".side-nodes .row").first
     row.click()
     assert drawn(page)["chosen"] == {"node": rows(page)[0], "as": "target"}
+
+
+def test_the_card_of_a_site_lists_all_that_it_takes(visit: Visit, tmp_path: Path) -> None:
+    instance, result, found = engine(ThreatModel(attr_add=6, attr_del=14))
+    page = by_itself(visit(), tmp_path, instance, [film.Frame(14, result)])
+    most = int(np.argmax(found.breaks()))
+    taken = found.targets[found.broken_by(most)].tolist()
+    assert len(taken) > 4, "more than the card has room for"
+    page.evaluate(f"window.certcore.mapView.choose({{ node: {found.ends[most, 0]} }})")
+    drawn(page)
+    page.locator(".detail").get_by_role("button", name="Show all").click()
+    assert rows(page) == sorted(taken)

@@ -63,6 +63,7 @@ def test_clicks_spend_the_budget_and_are_replayed_at_once(visit: Visit) -> None:
     assert f"no attack takes more than {bound}" in shown(page)
     assert f"best found {best}" in shown(page)
     assert "4 of 5 attribute deletions spent" in shown(page)
+    assert f"you take {lost}" in page.locator(".key").inner_text(), "the bar underlines them"
     click(page, 7)
     click(page, 12)
     assert "All attribute deletions are spent" in shown(page)

@@ -81,7 +81,7 @@ def draw_curve(path: str, request: SweepRequest, found: Counts | SplitCurve, acc
         vary=axis.name,
         marker=marker(threat, axis.name),
         attacks=None if splits else attacks_below(alone, threat, axis.name, values, how["relaxation"], how["cancel"]),
-        changed=None if splits else changed_along(path, alone, threat, axis.name, values),
+        changed=None if splits or threat.weights is not None else changed_along(path, alone, threat, axis.name, values),
         accuracy_of=of,
         controls=controls,
         note=note(instances, controls=bool(controls)),

@@ -39,7 +39,8 @@ def check_plot(args: argparse.Namespace) -> None:
     """Refuse what cannot be drawn or written before anything is computed."""
     if args.plot is None:
         return
-    refuse_weights(args.weights, "--plot")
+    if is_page(args):
+        refuse_weights(args.weights, "the interactive page")
     from certcore.figures.save import check_saving
 
     if not is_page(args):

@@ -6,7 +6,7 @@ Weights are whole numbers inside the engine: decimals are read exactly and multi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -97,6 +97,17 @@ def refuse_weights(weights: object, what: str) -> None:
     """Refuse weights, in one sentence, where labels are counted."""
     if weights is not None:
         raise InputError(f"{what} counts labels, and weights are given; leave the weights out for it")
+
+
+def count_weight(results: Iterable[Any]) -> bool:
+    """Whether the results of one figure count weight; refused if only some do, or if sums are no whole numbers."""
+    threats = [getattr(one, "threat", None) for one in results]  # figures are also made of plain numbers
+    given = [None if threat is None else threat.weights for threat in threats]
+    if any(weights is None for weights in given) and any(weights is not None for weights in given):
+        raise InputError("some of these results count labels and some weight; draw them in different figures")
+    if any(weights is not None and weights.denominator > 1 for weights in given):
+        raise InputError("figures show whole sums, and these weights are decimals; multiply all weights by 10 or more")
+    return any(weights is not None for weights in given)
 
 
 def of_targets(weights: Weights, targets: np.ndarray, n_nodes: int) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 
 from certcore.common.errors import InputError
 from certcore.common.rounding import rounded_down, rounded_up
+from certcore.domain.weights import count_weight
 from certcore.figures.escape import clean, for_plotly
 from certcore.figures.figure import Figure, numbers, whole_steps
 from certcore.figures.geometry import cell_edges, level_lines, log_ticks, positions
@@ -22,6 +23,7 @@ from certcore.figures.style import (
     KINDS,
     RATIO_LABEL,
     VERMILLION,
+    WEIGHT_LABEL,
     Kind,
     MapOf,
     axis_label,
@@ -456,6 +458,8 @@ def contour_figure(
     cells stay empty; with `gaps=False` they show the sound but weaker bound known so far. `more` are further fields of
     the figure, such as `marker`, `kind` or `title`.
     """
+    if count_weight([surface, *([] if reference is None else [reference])]) and show == MapOf.RATIO:
+        more = {"measure": WEIGHT_LABEL, **more}
     of = int(surface.targets) if accuracy_of is None else accuracy_of
     targets = max(of, 1)
     certified = _counts(surface.certified, surface.done if gaps else None)

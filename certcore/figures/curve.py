@@ -14,6 +14,7 @@ from certcore.common.statistics import average_radius, band, mean, mean_weights
 from certcore.domain.perturbations import TABLE, canonical
 from certcore.domain.split import TEST
 from certcore.domain.threat import ThreatModel
+from certcore.domain.weights import count_weight
 from certcore.figures.escape import clean, for_plotly
 from certcore.figures.figure import Figure, numbers, translucent, whole_steps
 from certcore.figures.geometry import MOST_MARKS, bracket_area, line_marks, log_ticks, positions, step_band
@@ -29,6 +30,7 @@ from certcore.figures.style import (
     MODEL_LABEL,
     RATIO_LABEL,
     TOKENS,
+    WEIGHT_LABEL,
     Dash,
     Kind,
     axis_label,
@@ -131,6 +133,8 @@ class CurveFigure(Figure):
     marker: float | None = None
     accuracy: bool = False
     clean: float | None = None
+    weighted: bool = False
+    """Whether ratios are shares of the targets' weight."""
     name: str = "curve"
 
     def __post_init__(self) -> None:
@@ -145,7 +149,7 @@ class CurveFigure(Figure):
 
     @property
     def y_label(self) -> str:
-        return ACCURACY_LABEL if self.accuracy else RATIO_LABEL
+        return ACCURACY_LABEL if self.accuracy else WEIGHT_LABEL if self.weighted else RATIO_LABEL
 
     @property
     def end(self) -> float:
@@ -174,7 +178,7 @@ class CurveFigure(Figure):
             self.axis: Meaning.PLAIN,
             "certified ratio": Meaning.CERTIFIED,
             "certified": Meaning.CERTIFIED,
-            "targets": Meaning.PLAIN,
+            "weight" if self.weighted else "targets": Meaning.PLAIN,
             "low": Meaning.CERTIFIED,
             "high": Meaning.CERTIFIED,
             "average radius": Meaning.CERTIFIED,
@@ -447,7 +451,8 @@ def lines_of(
 
 def _left(curve: Any, attacks: Any) -> np.ndarray:
     """The ratio that the best known attacks leave certified; NaN where none was searched."""
-    counted = len(curve.threat.targets) if curve.threat.targets is not None else int(curve.targets)
+    labels = curve.threat.targets is not None and curve.threat.weights is None
+    counted = len(curve.threat.targets) if labels else int(curve.targets)
     taken = np.asarray(attacks, dtype=float)
     return np.maximum(counted - taken, np.asarray(curve.certified)) / max(int(curve.targets), 1)
 
@@ -521,6 +526,7 @@ def curve_figure(
     certified accuracies. `controls`: accuracies of baselines that ignore edges (see `controls_for`), drawn as
     horizontal lines. `more` are further fields of the figure, such as `log`, `marker` or `title`.
     """
+    weighted = count_weight(one for curve in (*curves, *paper) for one in _splits(curve))
     clean = None
     if accuracy_of is not None:
         clean = clean_accuracy(curves[0], accuracy_of)
@@ -537,6 +543,7 @@ def curve_figure(
         lines=tuple(lines),
         accuracy=accuracy_of is not None,
         clean=clean,
+        weighted=weighted,
         **{"name": f"curve-{vary}", **more},
     )
     if changed is None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from certcore.common.errors import InputError
-from certcore.domain.weights import refuse_weights
 from certcore.figures.contour import contour_figure
 from certcore.figures.curve import curve_figure
 from certcore.figures.figure import Figure
@@ -16,7 +15,6 @@ from certcore.sweep.counts import Counts
 
 def figure_of(result: Certificate | Counts, **more: Any) -> Figure:
     """The figure of a certificate, a curve or a surface; `more` are further fields of it, such as `note`."""
-    refuse_weights(result.threat.weights, "a figure")
     if isinstance(result, Certificate):
         if result.instance is None:
             raise InputError(

@@ -239,6 +239,7 @@ PROTECTED_LABEL: Final = "protected"
 PROTECTED_COLOUR: Final = TOKENS["proven"].light
 
 RATIO_LABEL: Final = "certified ratio"
+WEIGHT_LABEL: Final = "certified share of the weight"
 BAND_LABEL: Final = "± one standard deviation"
 ATTACK_LABEL: Final = "certificate attack"
 MODEL_LABEL: Final = "model attack"

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from certcore import Graph, GridBase, Instance, ThreatModel, certify, curve, messages
+from certcore import Graph, GridBase, Instance, ThreatModel, certify, curve, messages, surface
 from certcore.cli import main
 from certcore.common.errors import InputError
 from certcore.domain.weights import refuse_weights
@@ -109,7 +109,7 @@ def test_a_weighted_proof_is_told_as_one(file: str, capsys: pytest.CaptureFixtur
     ("options", "said"),
     [
         (["--weights", "{w}", "--targets", "correct"], "give one of both"),
-        (["--weights", "{w}", "--plot", "{d}/a.pdf"], "counts labels"),
+        (["--weights", "{w}", "--plot", "{d}/a.html"], "counts labels"),
         (["--weights", "{d}/missing.txt"], "cannot read"),
         (["--weights", "{c}"], "2 columns"),
         (["--weights", "{c}:monny"], "did you mean money"),
@@ -133,18 +133,43 @@ def test_what_cannot_be_weighed_is_refused(
 
 
 def test_whatever_counts_labels_refuses_weights(instance: Instance, tmp_path: Path) -> None:
-    from certcore.figures import figure_of
     from certcore.report import build
     from certcore.workbench.standing import workbench_page
 
-    found = certify(instance, attr_del=1, weights="degree")
     threat = ThreatModel(attr_del=1, weights="degree")
     for ask in (
-        lambda: figure_of(found), lambda: found.plot(tmp_path / "a.pdf"), lambda: build(instance, threat),
+        lambda: build(instance, threat),
         lambda: workbench_page(instance, threat), lambda: refuse_weights("degree", "it"),
     ):  # fmt: skip
         with pytest.raises(InputError, match="counts labels, and weights are given"):
             ask()
+
+
+def test_figures_are_named_after_the_weight(
+    instance: Instance, file: str, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from certcore.figures import figure_of
+    from certcore.figures.curve import curve_figure
+
+    line = curve(instance, vary="attr_del", values=range(3), weights="degree")
+    drawn = figure_of(line)
+    assert drawn.y_label == "certified share of the weight"  # type: ignore[attr-defined]
+    table = tmp_path / "curve.csv"
+    code, _, err = run(capsys, "curve", file, "--vary", "attr_del", "--values", "0:2", "--weights", "degree", "--plot",
+                       str(table))  # fmt: skip
+    assert code == 0, err
+    head, first, *_ = table.read_text().splitlines()
+    row = dict(zip(head.split(","), first.split(",")))
+    assert (int(row["certified"]), int(row["weight"])) == (line.certified[0], line.targets)
+    cells = surface(instance, x="attr_del", x_values=range(3), y="sigma", y_values=range(3), weights="degree")
+    assert figure_of(cells).measure_label == "certified share of the weight"  # type: ignore[attr-defined]
+    assert figure_of(certify(instance, attr_del=1, weights="degree")).table().rows
+    plain = curve(instance, vary="attr_del", values=range(3))
+    assert figure_of(plain).y_label == "certified ratio"  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="some of these results count labels"):
+        curve_figure([line, plain], vary="attr_del", names=["a", "b"])
+    with pytest.raises(InputError, match="decimals"):
+        figure_of(curve(instance, vary="attr_del", values=range(3), weights=np.arange(N) / 10))
 
 
 def test_tables_have_the_weight_of_each_node(instance: Instance) -> None:

@@ -99,7 +99,7 @@ NO_COUNTS = {
         figures.contour.ContourFigure kind levels marker measure measure_label ratio reference reference_certified
         figures.contour.ContourFigure reference_kind scale sets show
         figures.curve.CurveFigure axis clean description draw_print draw_screen end lines look
-        figures.curve.CurveFigure marker x_label y_label
+        figures.curve.CurveFigure marker x_label y_label; domain.weights count_weight
         figures.curve.Line attacks average_radius certified changed group high kind label label_with_radius leaves low
         figures.curve.Line name ratio unchanged
     """,

@@ -32,8 +32,9 @@ def server() -> Iterator[Server]:
         yield running
     finally:
         log = running.stop()
-    for line in log.splitlines():  # whatever the tests below did to it, every line is one of ours
-        assert json.loads(line)["event"], line
+    # Whatever the tests below did to it, every line is one of ours.
+    events = {json.loads(line)["event"] for line in log.splitlines()}
+    assert "password refused" in events
 
 
 @pytest.fixture
@@ -152,3 +153,10 @@ def test_the_first_line_does_not_wait_for_an_acknowledgement(server: Server) -> 
         answer.read()
     connection.close()
     assert statistics.quantiles(times, n=4)[0] < 0.03
+
+
+def test_a_wrong_guess_is_refused_and_slows_down_those_who_come_after(client: Client) -> None:
+    """The last one here: after it everybody waits a little."""
+    guess = client.open("/api/login", "POST", "password=guess", {"Accept": "text/html"})
+    assert guess.status == 401
+    assert "not the password" in guess.read().decode()

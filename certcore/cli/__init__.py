@@ -53,7 +53,7 @@ EXAMPLES = {
     "surface": ("x.npz --plot map.pdf", "the same over two budgets"),
     "radius": ("x.npz --at-least 80%", "the largest budget at which that share stays"),
     "defend": ("x.npz --nodes 5", "which nodes to protect"),
-    "attack": ("x.npz --model m.safetensors --attr-del 9", "change labels of the model in fact"),
+    "attack": ("x.npz --model M --attr-del 9", "change labels of the model in the file M in fact"),
     "verify": ("proof.json x.npz", "check a proof in exact integers, without a solver"),
     "report": ("x.npz -o report", "a page with figures, numbers and the proof"),
     "dashboard": ("x.npz", "all of it in the browser"),
@@ -69,7 +69,7 @@ class _Main(Parser):
             "stay as they are, all at once, when an attacker changes some attributes and edges?",
             "",
         ]
-        lines += [f"  {f'certcore {name} {words}':<44} {what}" for name, (words, what) in EXAMPLES.items()]
+        lines += [f"  {f'certcore {name} {words}':<45} {what}" for name, (words, what) in EXAMPLES.items()]
         lines += [
             "",
             "x.npz is an instance: precomputed/citeseer-gcn-attr-s0.npz, or what certcore.smooth makes in Python.",

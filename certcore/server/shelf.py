@@ -44,15 +44,19 @@ def number_from(variable: str, usual: int) -> int:
     return int(told) if told.isascii() and told.isdigit() and 0 < len(told) < 8 else usual
 
 
+#: The clone; where the package is installed without it, the folder the server was started in.
+ROOT = Path(__file__).resolve().parents[2]
+ROOT = ROOT if (ROOT / "app.py").is_file() else Path.cwd()
+
+
 def bundle_folder() -> Path:
-    """Where instances are: CERTCORE_BUNDLES, `precomputed/` of the clone, or of the present folder."""
-    clone = Path(__file__).resolve().parents[2] / "precomputed"
-    return Path(os.environ.get("CERTCORE_BUNDLES", clone if clone.is_dir() else "precomputed"))
+    """Where instances are: CERTCORE_BUNDLES, or `precomputed/`."""
+    return Path(os.environ.get("CERTCORE_BUNDLES", ROOT / "precomputed"))
 
 
 def upload_folder() -> Path:
     """Where uploads are kept."""
-    return Path(os.environ.get("CERTCORE_IMPORTS", Path.cwd() / "runs" / "imported"))
+    return Path(os.environ.get("CERTCORE_IMPORTS", ROOT / "runs" / "imported"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,8 +85,9 @@ class Shelf:
         """The file of an instance; `Unknown` if there is none."""
         if _ID.fullmatch(name):
             path, _ = self._lent.get(name, (upload_folder() / f"{name}.npz", ""))
-        elif _NAME.fullmatch(name) and not name.startswith("import-"):
-            path = bundle_folder() / f"{name}.npz"
+        elif _NAME.fullmatch(name):
+            # Imports of this machine's owner; those of a visitor are in a folder of their own, and `lend` leads to them.
+            path = (upload_folder() if name.startswith("import-") else bundle_folder()) / f"{name}.npz"
         else:
             raise Unknown(name)
         if not path.is_file():

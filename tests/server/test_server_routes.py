@@ -97,6 +97,15 @@ def test_an_upload_is_known_by_its_id_only(client: Client, tmp_path: Path, monke
     untold = client.open("/api/instances", "POST", iter([bytes(2**19)] * 3))
     assert (told.status, untold.status) == (413, 413)
     assert [path.stem for path in (tmp_path / "kept").iterdir()] == [made]
+    # What the dashboard keeps for this machine's owner is known by its name, a visitor's own only by what was lent.
+    visitor = tmp_path / "kept" / "visitor-1"
+    visitor.mkdir()
+    for folder, name in ((visitor.parent, "import-1-mine"), (visitor, "import-2-mine")):
+        (folder / f"{name}.npz").write_bytes(data)
+    status = {name: client.get(f"/api/instances/import-{name}-mine")[0] for name in (1, 2)}
+    assert status == {1: 200, 2: 404}
+    lent = SHELF.lend(visitor / "import-2-mine.npz", "mine")
+    assert client.get(f"/api/instances/{lent}")[0] == 200
     (tmp_path / "file").touch()
     monkeypatch.setenv("CERTCORE_IMPORTS", str(tmp_path / "file" / "kept"))
     nowhere = client.open("/api/instances", "POST", b"PK")

@@ -86,7 +86,7 @@ class Shelf:
         if _ID.fullmatch(name):
             path, _ = self._lent.get(name, (upload_folder() / f"{name}.npz", ""))
         elif _NAME.fullmatch(name):
-            # Imports of this machine's owner; those of a visitor are in a folder of their own, and `lend` leads to them.
+            # Imports of this machine's owner; those of a visitor are in a folder of their own (see `lend`).
             path = (upload_folder() if name.startswith("import-") else bundle_folder()) / f"{name}.npz"
         else:
             raise Unknown(name)

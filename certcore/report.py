@@ -25,7 +25,7 @@ from certcore.common.rounding import share_down
 from certcore.domain.commands import command, current_spelling
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.domain.weights import refuse_weights
+from certcore.domain.weights import refuse_decimals
 from certcore.figures.contour import contour_figure
 from certcore.figures.curve import controls_for, curve_figure
 from certcore.figures.escape import for_html
@@ -142,7 +142,9 @@ def build(
         counted = instance.select_targets(before_correct(targets))
     chosen = None if targets is None else instance.select_targets(targets)
     threat = default_threat(instance, chosen) if threat is None else threat
-    refuse_weights(threat.weights, "the report")
+    if threat.weights is not None:
+        threat = threat.weighed(instance.graph, np.asarray(instance.targets))
+        refuse_decimals([threat.weights])
     if chosen is not None and threat.targets is None:
         threat = threat.replace(targets=chosen)
     if chosen is not None and set(chosen.tolist()) != set(np.asarray(threat.targets).tolist()):
@@ -221,7 +223,9 @@ class _Maker:
         # Without a σ the attacker may control all nodes: that attack is at no place of an axis of σ.
         nowhere = found is None or given is None
         known = None if nowhere else best_below(line.values, np.array([float(here)]), np.array([found]))
-        along = attacks_along(self.attacks, self.instance, self.threat, self.x) if self.attacks else None
+        along = None
+        if self.attacks and self.threat.weights is None:  # they change labels, and the line is about weight
+            along = attacks_along(self.attacks, self.instance, self.threat, self.x)
         controls = controls_for(self.instance, self.threat, self.x, self.of)
         figure = curve_figure(
             [line],
@@ -364,8 +368,9 @@ def _bars(report: Report) -> str:
     counts.append(("naive (one by one)", c.naive_certified, "#767b83"))
     if c.attack_found is not None:
         counts.append(("left by the best attack found", c.targets - c.attack_found, "#b04a00"))
+    unit = f" {messages.counted(c.threat)}" if c.threat.weights is not None else ""
     cells = [
-        f'<span>{name}: {count:,} of {whole:,} ({share_down(count, whole, 1)})</span><div><div style="width: '
+        f'<span>{name}: {count:,} of {whole:,}{unit} ({share_down(count, whole, 1)})</span><div><div style="width: '
         f'{100 * count / max(whole, 1):.2f}%; background: {colour}"></div></div>'
         for name, count, colour in counts
     ]

@@ -99,14 +99,19 @@ def refuse_weights(weights: object, what: str) -> None:
         raise InputError(f"{what} counts labels, and weights are given; leave the weights out for it")
 
 
+def refuse_decimals(given: Iterable[Any]) -> None:
+    """Refuse weights with decimal places, in one sentence, where only whole sums are shown."""
+    if any(weights is not None and weights.denominator > 1 for weights in given):
+        raise InputError("figures show whole sums, and these weights are decimals; multiply all weights by 10 or more")
+
+
 def count_weight(results: Iterable[Any]) -> bool:
     """Whether the results of one figure count weight; refused if only some do, or if sums are no whole numbers."""
     threats = [getattr(one, "threat", None) for one in results]  # figures are also made of plain numbers
     given = [None if threat is None else threat.weights for threat in threats]
     if any(weights is None for weights in given) and any(weights is not None for weights in given):
         raise InputError("some of these results count labels and some weight; draw them in different figures")
-    if any(weights is not None and weights.denominator > 1 for weights in given):
-        raise InputError("figures show whole sums, and these weights are decimals; multiply all weights by 10 or more")
+    refuse_decimals(given)
     return any(weights is not None for weights in given)
 
 

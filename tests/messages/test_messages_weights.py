@@ -133,12 +133,10 @@ def test_what_cannot_be_weighed_is_refused(
 
 
 def test_whatever_counts_labels_refuses_weights(instance: Instance, tmp_path: Path) -> None:
-    from certcore.report import build
     from certcore.workbench.standing import workbench_page
 
     threat = ThreatModel(attr_del=1, weights="degree")
     for ask in (
-        lambda: build(instance, threat),
         lambda: workbench_page(instance, threat), lambda: refuse_weights("degree", "it"),
     ):  # fmt: skip
         with pytest.raises(InputError, match="counts labels, and weights are given"):
@@ -170,6 +168,20 @@ def test_figures_are_named_after_the_weight(
         curve_figure([line, plain], vary="attr_del", names=["a", "b"])
     with pytest.raises(InputError, match="decimals"):
         figure_of(curve(instance, vary="attr_del", values=range(3), weights=np.arange(N) / 10))
+
+
+def test_the_report_is_about_weight(instance: Instance) -> None:
+    from certcore.report import build, files
+
+    report = build(instance, ThreatModel(attr_del=1, weights="degree"), seconds=20)
+    found = certify(instance, attr_del=1, weights="degree")
+    page = files(report)["report.html"].decode()
+    assert "of the weight stays as it is" in page
+    assert f"{found.certified:,} of {found.targets:,} units of weight" in page
+    assert b"weight" in files(report)["curve.csv"].splitlines()[0]
+    assert not re.search(r"of \d+ labels (stay|certified)", page)
+    with pytest.raises(InputError, match="decimals"):
+        build(instance, ThreatModel(attr_del=1, weights=np.arange(N) / 10))
 
 
 def test_tables_have_the_weight_of_each_node(instance: Instance) -> None:

@@ -48,7 +48,10 @@ def test_the_large_number_is_the_certified_accuracy_where_only_right_labels_coun
     found = certify(instance, ThreatModel(attr_del=1, targets=right))
     at = open_page("overview", instance="ring-gcn-attr-s0", attr_del="1", right="1")
     now, line = sent(at), sent(at, "shelf", "curve")
-    assert now["head"][1] == {"text": share_down(found.certified, len(asked)), "kind": "strong"}
+    head = "".join(piece["text"] for piece in now["head"])
+    assert now["head"][1] == {"text": str(found.certified), "kind": "strong"}
+    assert f"of {len(asked)} " in head, "a share of all targets, not of the right ones"
+    assert share_down(found.certified, len(asked)) in head
     assert sum(now["parts"].values()) == now["asked"] == line["asked"] == len(asked)
     assert now["parts"]["wrong"] == line["wrong"] == len(asked) - len(right)
     said = " ".join(str(one.value) for one in (*at.markdown, *at.info)) + str(now["head"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import subprocess
 import sys
 import time
@@ -48,12 +49,17 @@ def test_pages_and_api_are_below_the_base_path(way: str) -> None:
             page = client.open(f"{base}/", headers={"Accept": "text/html"})
             assert (page.status, page.headers["x-content-type-options"]) == (200, "nosniff")
             assert client.open("/api/health").status != 200
-        times = []
-        for number in range(12):
+        # On one connection: a fresh one is acknowledged at once.
+        connection, times = http.client.HTTPConnection("127.0.0.1", port, timeout=60), []
+        for number in range(30):
             began = time.perf_counter()
-            assert client.first(f"{base}/api{BASE}{number % 3}")["kind"] == "preview"
+            connection.request("GET", f"{base}/api{BASE}{number % 3}")
+            answer = connection.getresponse()
+            answer.readline()
             times.append(time.perf_counter() - began)
-        assert sorted(times)[3] < 0.035, "40 ms where the listening socket has no TCP_NODELAY"
+            answer.read()
+        connection.close()
+        assert sorted(times)[9] < 0.035, "40 ms where the listening socket has no TCP_NODELAY"
     finally:
         client.close()
         process.terminate()

@@ -26,6 +26,7 @@ class Bench {
     this.stage = new Stage(root, this);
     this.side = new Side(this);
     this.answer = new Answer(this);
+    this.number = new LiveNumber(this);
     this.player = new Player(this);
     this.curve = new CurveChart(this);
     this.contour = new ContourChart(this);
@@ -185,6 +186,7 @@ class Bench {
     }
     for (const name of Object.keys(data.at))
       if (!(name in this.values)) this.values[name] = data.at[name];
+    this.number.update(data);
     this.root.classList.toggle("alone", !this.send);
     this.stage.update(data);
     this.root.style.setProperty("--tools", `${this.tools.offsetHeight}px`);
@@ -222,16 +224,21 @@ class Bench {
 
   // --- what is known at which budgets ---
   known(values) {
-    const { data, line, area } = this,
+    const { data } = this,
       off = Object.keys(data.at).filter((name) => values[name] !== data.at[name]);
-    if (!off.length)
-      return data.parts && !data.partsOf
-        ? {
-            parts: data.parts,
-            proven: data.parts.naive + data.parts.collective,
-            asked: data.asked,
-          }
-        : null;
+    if (!off.length && data.fresh && data.parts) {
+      const { parts } = data;
+      return { parts, proven: parts.naive + parts.collective, asked: data.asked };
+    }
+    const told = this.number.of(values),
+      drawn = off.length ? this.drawnAt(values, off) : null;
+    if (told && told.certified >= (drawn?.proven ?? 0))
+      return this.parted(told.certified, told.naive, this.taken(values));
+    return drawn;
+  }
+  // The same read off the curve or the map, whose counts hold up to their budgets.
+  drawnAt(values, off) {
+    const { data, line, area } = this;
     const found = this.taken(values);
     if (line && !data.stale.curve && off.every((name) => name === line.axis)) {
       const k = values[line.axis] === null ? -1 : atLeast(line.values, values[line.axis]);
@@ -439,9 +446,10 @@ class Bench {
         stale,
       );
     }
+    if (moved || !data.fresh) this.number.ask(values);
     this.seen = this.known(values);
     const model = this.modelAt(values);
-    if (this.seen && moved)
+    if (this.seen && (moved || !data.fresh))
       this.answer.draw(...this.worded(values, this.seen), this.seen.parts, "", model);
     else if (!moved) this.answer.draw(data.head, data.sub, data.parts, data.partsOf, model);
     else {
@@ -689,6 +697,7 @@ class Bench {
     clearTimeout(this.resting);
     clearTimeout(this.patience);
     clearTimeout(this.telling);
+    this.number.end();
     this.player.end();
     this.side.end();
     this.stage.end();

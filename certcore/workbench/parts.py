@@ -25,7 +25,7 @@ _HERE = Path(__file__).parent
 DRAWING = ("graph", "attack", "looks", "ground", "ways", "marks", "spread", "sites", "names", "panel")
 STAGE = ("groups", "hand", "pointer", "tools", "beside", "legend", "stage")
 SIDE = ("tables", "nodes", "replay", "own", "try", "protect", "side")
-SCRIPTS = ("bus", *DRAWING, *STAGE, *SIDE, "answer", "curve", "player", "bench")
+SCRIPTS = ("bus", *DRAWING, *STAGE, *SIDE, "answer", "curve", "number", "player", "bench")
 #: Number of classes with a colour of their own; further ones share the last colour.
 MOST_CLASSES = len(CLASSES) - 1
 

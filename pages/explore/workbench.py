@@ -11,6 +11,7 @@ import streamlit as st
 
 from certcore import messages
 from certcore.common.errors import InputError
+from certcore.domain.perturbations import TYPES
 from certcore.figures.style import STATES
 from certcore.messages.headline import right_only, searched
 from certcore.messages.model import untried
@@ -27,6 +28,7 @@ from certcore.workbench.axis import second_axis
 from certcore.workbench.page import chunks
 from certcore.workbench.parts import graph_data
 from certcore.workbench.replay import limits_data
+from certcore.workbench.view import View as Asked
 
 from ..background import engine, sweeps, work
 from ..canvas import film
@@ -170,13 +172,27 @@ def draw(view: View) -> None:
     axes = {name: film.AXES[name].capitalize() for name in [*state.covered(view.instance), "sigma"]}
     axes = {axis: film.AXES[axis].capitalize()} | axes
     on_model = st.session_state["adversary"] == "model"
-    seen["longest"] = film.longest(view, axis)
+    seen |= {"longest": film.longest(view, axis), "api": _api(view)}
     small = bench.small(view, axis, end, axes, seen, _told(view, now, charts), on_model)
     events = canvas.draw(view.instance, small)
     for event in events:
         _act(view, event)
     drawers.draw(view, now.result, now.fresh, pictures, charts, now.waits)
     work.watch_all(now.waits, now.tell)
+
+
+def _api(view: View) -> dict[str, Any]:
+    """Where the browser asks for numbers itself: parameters besides the budgets, and the digest of what they ask."""
+    moved = {*TYPES, "sigma", "instance", "strengthen", "time_limit"}
+    query = {name: text for name, text in state.parameters().items() if name not in moved}
+    below = str(st.get_option("server.baseUrlPath") or "").strip("/")
+    asked = Asked(view.name, view.instance, view.threat, view.relaxation, view.counted)
+    return {
+        "base": f"/{below}/api/" if below else "/api/",
+        "name": view.name,
+        "query": query,
+        "family": asked.family[0],
+    }
 
 
 def _answer(view: View, patience: float) -> Now:

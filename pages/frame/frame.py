@@ -44,6 +44,8 @@ def run() -> None:
     with place:
         menu.draw(entry)  # when everything is set that its links carry
     page.run()
+    # Not before: a run that a newer one overtakes may not have told the browser yet, which then sends the old values.
+    st.session_state.pop("_moves", None)
 
 
 def _draw(entry: menu.Entry, view: state.View | sidebar.Absence) -> None:

@@ -100,6 +100,7 @@ def pair(
 
     def moved(value: Any) -> None:
         st.session_state[key] = value
+        st.session_state.get("_moves", {}).pop(key, None)
 
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small", key=f"pair_{key}", wrap=False):
         left, right = st.container(), st.container(width=66 if key != "sigma" else 60)

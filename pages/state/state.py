@@ -172,7 +172,6 @@ def restore(page: str, own: dict[str, Control]) -> None:
         # What is not drawn, because another control hides it, comes from memory as well.
         if started or back or turned or key not in st.session_state or key in moves or _idle(key, memory):
             st.session_state[key] = memory[key]
-    st.session_state.pop("_moves", None)  # not before: a newer run may overtake this one anywhere
     st.session_state["_page"] = page
 
 

@@ -295,8 +295,45 @@ def test_events_that_overtake_each_other_are_all_heard(visit: Visit) -> None:
         assert told in page.url
 
 
+def test_numbers_of_budgets_in_the_hand_come_from_the_api(visit: Visit) -> None:
+    """A slider of which neither curve nor map tells: while it is held the number is there, and of these budgets."""
+    page = opened(visit(), "?instance=ring-all-s0&attr_del=4&protect=3")
+    page.wait_for_function("() => window.certcore.benchView.number.source")
+    instance = grid_instance(FLIPS)
+    for adj_del in (7, 2):
+        page.evaluate("(value) => window.certcore.benchView.move({ adj_del: value }, false)", adj_del)
+        real = certify(instance, ThreatModel(attr_del=4, adj_del=adj_del, protected=[3]))
+        page.wait_for_function("(proven) => window.certcore.bench().proven === proven", arg=real.certified)
+        now = read(page)
+        agree(now | {"dot": {"proven": now["proven"]}, "cross": None})
+        assert f"{adj_del} edge deletions" in now["sub"]
+        assert {name.split()[-1] for name in now["dimmed"]} >= {"curve", "contour"}, "charts are of other budgets"
+        assert now["at"]["adj_del"] == 0, "and Python has not heard of it"
+
+
+@pytest.mark.parametrize("broken", ["family", "targets"])
+def test_a_number_of_another_question_is_not_shown(visit: Visit, broken: str) -> None:
+    """What the server reads out of the parameters has to be the page's own question, digest for digest."""
+    watched = visit()
+
+    def other(route: Any) -> None:
+        text = route.fetch().text()
+        for old, new in (('"family":"', '"family":"0'), ('"targets":', '"targets":1')):
+            text = text.replace(old, new) if broken in old else text
+        route.fulfill(body=text)
+
+    watched.page.route("**/api/instances/**", other)
+    page = opened(watched, "?instance=ring-all-s0&attr_del=4")
+    page.wait_for_timeout(500)
+    page.evaluate("() => window.certcore.benchView.move({ adj_del: 7 }, false)")
+    page.wait_for_timeout(1500)
+    assert read(page)["proven"] is None
+
+
 def test_what_is_of_other_budgets_is_faded_and_says_whose_it_is(visit: Visit) -> None:
-    page = opened(visit(), "?instance=ring-all-s0&attr_del=4")
+    watched = visit()
+    watched.page.route("**/api/instances/*/certificate*", lambda route: route.fulfill(body=""))  # no API
+    page = opened(watched, "?instance=ring-all-s0&attr_del=4")
     # A slider of which nothing is known in the browser: neither on the curve nor on the map.
     page.evaluate("() => window.certcore.benchView.move({ adj_del: 7 }, false)")
     now = read(page)

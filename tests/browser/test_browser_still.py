@@ -15,6 +15,8 @@ WATCH = """(names) => { window.places = {};
   const look = () => { const root = window.certcore?.benchView?.root;
     if (root?.isConnected && window.certcore.benchView.data && root.querySelector(".big b")) {
       const from = root.getBoundingClientRect();
+      // Before the page's own style has come, Streamlit draws it narrower: nothing can be read there yet.
+      if (Math.round(from.width) !== innerWidth - 48) return requestAnimationFrame(look);
       for (const name of names) { const box = root.querySelector(name).getBoundingClientRect();
         const at = [box.left - from.left, box.top - from.top].map(Math.round).join();
         if (box.width) (places[name] ||= new Set()).add(at); } }

@@ -6,6 +6,7 @@ and matplotlib are imported only when something is shown.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -36,7 +37,7 @@ _FONT = "Source Sans Pro, Source Sans 3, Segoe UI, DejaVu Sans, Helvetica, Arial
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Figure:
+class Figure(ABC):
     """Fields of all figures: a name for files, a title for their metadata, a note that is set below the figure, and the
     command that makes it, if there is one.
     """
@@ -46,17 +47,17 @@ class Figure:
     note: str = ""
     command: str = ""
 
+    @abstractmethod
     def table(self) -> Table:
         """Exactly the plotted numbers."""
-        raise NotImplementedError
 
     def paper_table(self) -> Table:
         """The table in the layout of a paper."""
         return self.table()
 
+    @abstractmethod
     def description(self) -> str:
         """One to three sentences for those who cannot see the figure."""
-        raise NotImplementedError
 
     def frame(self) -> pd.DataFrame:
         """The plotted numbers as a pandas frame."""
@@ -84,9 +85,9 @@ class Figure:
         screen.update_layout(**_layout(dark, transparent), meta={"alt": self.description(), "name": self.name})
         return screen
 
+    @abstractmethod
     def draw_print(self, page: Page) -> None:
         """Draw onto a `Page`."""
-        raise NotImplementedError
 
     def draw_screen(self, screen: go.Figure, dark: bool) -> None:
         """Draw into a Plotly figure."""

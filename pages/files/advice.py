@@ -8,9 +8,9 @@ from pathlib import Path
 _KINDS = (
     (
         (".pt", ".pth", ".ckpt"),
-        "comes from torch and can run code when it is read, so it is not read here: load it in Python, give model and "
+        "comes from torch and is not read here: load its weights into your model in Python, give model and "
         "data to the five lines above, and upload the file that they write.",
-        "model = torch.load(FILE, weights_only=False)  # only if you made the file yourself",
+        "model.load_state_dict(torch.load(FILE, weights_only=True))",
     ),
     (
         (".csv",),

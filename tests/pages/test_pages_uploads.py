@@ -34,7 +34,7 @@ def test_examples_are_valid() -> None:
 @pytest.mark.parametrize(
     ("name", "reader"),
     [
-        ("model.pt", "torch.load('model.pt', weights_only=False)"),
+        ("model.pt", "torch.load('model.pt', weights_only=True)"),
         ("nodes.csv", "pandas.read_csv('nodes.csv')"),
         ("karate.GraphML", "networkx.read_graphml('karate.GraphML')"),
         ("edges.txt", "networkx.read_edgelist('edges.txt')"),

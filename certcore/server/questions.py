@@ -173,6 +173,7 @@ class _Certificate:
     def _counts(self, certified: int, targets: int, naive: int) -> dict[str, Any]:
         view = self.view
         return {
+            "family": view.family[0],
             "certified": certified,
             "targets": targets,
             "asked": message.asked(view),

@@ -34,7 +34,8 @@ class LiveNumber {
     if (key !== this.key || told.family !== api.family) return;
     this.store = createStore({ view: { ...query, instance: api.name } });
     this.source = live(this.store, place(""));
-    this.store.subscribe((state) => this.take(state));
+    this.family = api.family;
+    this.leave = this.store.subscribe((state) => this.take(state));
     this.bench.render();
   }
   ask(values) {
@@ -55,7 +56,8 @@ class LiveNumber {
   keep(line) {
     const { data } = this.bench,
       same = ["targets", "asked", "before"].every((name) => line[name] === data[name]);
-    if (!same) return;
+    // The file may have been replaced since the page was drawn: every line tells what it is of, not the first alone.
+    if (!same || line.family !== this.family) return;
     const text = this.textOf(line.at),
       old = this.known.get(text);
     if (old && old.certified >= line.certified && old.kind === "solved") return;
@@ -67,9 +69,11 @@ class LiveNumber {
     return this.known.get(this.textOf(values)) ?? null;
   }
   end() {
+    // What ends tells the store so: nothing of it may be held back for the next question.
+    this.leave?.();
     clearTimeout(this.held);
     this.source?.end();
-    this.source = this.store = this.asked = null;
+    this.source = this.store = this.asked = this.leave = null;
     this.known.clear();
   }
 }

@@ -1,5 +1,8 @@
 // An attack of one's own: flips spent one by one, replayed on the certificates at once.
 
+// A link is written by anybody: it spends no more flips than this.
+const MOST_MOVES = 10_000;
+
 class Own {
   constructor(stage) {
     this.stage = stage;
@@ -65,8 +68,15 @@ class Own {
   allowed() {
     const { replay, moves, budgets } = this;
     if (!replay) return [];
-    let number = moves.length;
-    while (number && replay.refusal(spentBy(moves.slice(0, number)), budgets)) number--;
+    const fits = (number) => !replay.refusal(spentBy(moves.slice(0, number)), budgets);
+    if (fits(moves.length)) return moves.slice();
+    // What refuses some moves refuses them with more behind: halving finds the last that fits.
+    let [number, beyond] = [0, moves.length];
+    while (beyond - number > 1) {
+      const middle = (number + beyond) >> 1;
+      if (fits(middle)) number = middle;
+      else beyond = middle;
+    }
     return moves.slice(0, number);
   }
   // The attack as the picture draws it; the same object until something changes.
@@ -198,10 +208,20 @@ class Own {
   fromLink() {
     const text = /[#&]try=([^&]*)/.exec(location.hash)?.[1];
     if (text === undefined) return;
+    let told = "",
+      left = MOST_MOVES;
+    try {
+      told = decodeURIComponent(text);
+    } catch {
+      return; // a link that was cut in the middle of a character
+    }
     this.asked = [];
-    for (const part of decodeURIComponent(text).slice(0, 20000).split(",")) {
+    for (const part of told.slice(0, 20000).split(",")) {
       const found = /^(\d+(?:-\d+)?)x(\d{1,4})(?:\.(\w+))?$/.exec(part);
-      if (found) this.asked.push([found[1], Number(found[2]), found[3]]);
+      if (!found) continue;
+      const count = Math.min(Number(found[2]), left);
+      left -= count;
+      this.asked.push([found[1], count, found[3]]);
     }
   }
   // As soon as the limits are there, a link's flips are spent.

@@ -42,6 +42,9 @@ def test_the_number_arrives_in_stages(client: Client, instance: cc.Instance) -> 
     assert model["tried"]
     assert model["changed"] <= attack["found"]
     assert {line["of"] for line in lines} == {solved["of"]}
+    family = client.get(f"{BASE}/words?attr_del=3")[1]["family"]
+    assert {line["family"] for line in lines[:-1]} == {family}
+    assert client.lines(f"{BASE}/certificate?attr_del=12&protect=7")[0]["family"] != family
     assert all(line["at"] == {"attr_add": 0, "attr_del": 12, "sigma": None} for line in lines)
 
 

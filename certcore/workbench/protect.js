@@ -104,12 +104,13 @@ class ProtectPanel {
     this.draw(true);
     try {
       const query = new URLSearchParams(data.question),
-        address = `${data.api}instances/${encodeURIComponent(query.get("instance"))}/defend`;
+        address = `${data.api.base}instances/${encodeURIComponent(query.get("instance"))}/defend`;
       query.delete("instance");
       query.set("number", SUGGESTED);
       const answer = await fetch(`${address}?${query}`, { signal: request.signal });
       if (!answer.ok) throw new Error((await answer.json()).error);
       for await (const line of linesFrom(answer)) {
+        if (request.signal.aborted) return; // the question was left while its lines were read
         if (line.kind === "error") throw new Error(line.error);
         if (line.kind === "step") this.rows.push(line);
         if (line.kind === "end") this.ended = true;
@@ -175,7 +176,7 @@ class ProtectPanel {
     if (key === this.key && !always) return;
     this.key = key;
     this.drawSteps();
-    this.suggestButton.disabled = Boolean(this.request) || bench.moved;
+    this.suggestButton.disabled = Boolean(this.request) || bench.moved || !bench.data.api;
     this.undoButton.disabled = !this.history.length;
     this.allButton.disabled = !this.rows.length || this.taken === this.rows.length;
     this.said.textContent = this.state();

@@ -106,6 +106,8 @@ class Now:
     """Of the relaxed adversary, why it counts more labels than the attack takes."""
     looking: bool = False
     """Stored attacks on the model are being read."""
+    failed: bool = False
+    """There is no answer; perhaps an attack refutes it, and then the browser's own number would be wrong as well."""
     stopped: str = ""
     """What can be done about work that ended without an answer: `again`, or while it goes on `cancel`."""
 
@@ -160,7 +162,6 @@ def draw(view: View) -> None:
         "worth": charts.worth,
         "adversary": st.session_state["adversary"] if model is not None else "",
         "limits": limits,
-        "api": f"/{base}/api/" if (base := str(st.get_option("server.baseUrlPath") or "").strip("/")) else "/api/",
         "question": urlencode(state.parameters()),
         "guards": np.asarray(view.threat.protected).tolist(),
         "switch": _switch(now, pictures, model, charts.on_ballots),
@@ -172,7 +173,7 @@ def draw(view: View) -> None:
     axes = {name: film.AXES[name].capitalize() for name in [*state.covered(view.instance), "sigma"]}
     axes = {axis: film.AXES[axis].capitalize()} | axes
     on_model = st.session_state["adversary"] == "model"
-    seen |= {"longest": film.longest(view, axis), "api": _api(view)}
+    seen |= {"longest": film.longest(view, axis), "api": None if now.failed else _api(view)}
     small = bench.small(view, axis, end, axes, seen, _told(view, now, charts), on_model)
     events = canvas.draw(view.instance, small)
     for event in events:
@@ -224,7 +225,7 @@ def _answer(view: View, patience: float) -> Now:
 def _failed(error: str) -> Now:
     """No answer: what went wrong stands in its place."""
     st.error(markdown(error, work.LONGEST_MESSAGE), icon=":material/error:")
-    return Now(None, False, stopped="again")
+    return Now(None, False, failed=True, stopped="again")
 
 
 def _search_for_more(view: View, now: Now) -> None:
@@ -323,7 +324,7 @@ def _on_the_model(view: View, now: Now, axis: str) -> Along | None:
     now.looking = task.running and not task.fresh
     if task.error:  # it refutes a certificate: then there is no number
         failed = _failed(task.error)
-        now.result, now.fresh, now.stopped = failed.result, failed.fresh, failed.stopped
+        now.result, now.fresh, now.failed, now.stopped = failed.result, failed.fresh, True, failed.stopped
     return task.result if task.fresh else None
 
 

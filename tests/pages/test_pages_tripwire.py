@@ -100,6 +100,7 @@ def test_the_page_shows_the_message_instead_of_the_number(open_page: Open) -> No
     now = sent(at)
     assert not now["fresh"]
     assert now["parts"] is None
+    assert now["api"] is None, "nor does the browser show one that it has asked for itself"
     assert [piece["text"] for piece in now["head"] if piece["kind"] == "strong"] == ["…"], "no number in its place"
     assert not any(re.search(r"\d+ of", str(now[place])) for place in ("head", "sub", "said"))
     lines = [block.value for block in at.markdown]

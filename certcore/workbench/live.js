@@ -108,6 +108,7 @@ class Channel {
   async start(question) {
     const mine = { ...question, control: new AbortController(), solved: false, began: Date.now() };
     this.running = mine;
+    this.whole = null; // its lines are about to be replaced
     this.store.begin(this.what);
     let again = 0;
     try {

@@ -20,6 +20,17 @@ export function nearest(tape, value) {
   return known.length ? known.reduce((a, b) => (b.value < a.value ? b : a)) : null;
 }
 
+/** Whether the view has the other budgets of the tape too; where it has none, there are no flips and no σ.
+ * @param {import("./store.js").View} view
+ * @param {Tape} tape
+ * @param {{ lines: Line[] }} answer */
+const besides = (view, tape, { lines }) =>
+  Object.entries(lines[0]?.at ?? {}).every(
+    ([name, told]) =>
+      name === tape.axis ||
+      (name in view ? told !== null && Number(view[name]) === told : told === (name === "sigma" ? null : 0)),
+  );
+
 /** Answers from a tape.
  * @param {Store} store
  * @param {Tape} tape
@@ -38,7 +49,7 @@ export function recorded(store, tape) {
         store.fail("certificate", "Nothing is recorded for budgets as large as this.");
         return;
       }
-      told("certificate", found.lines, found.value === value);
+      told("certificate", found.lines, found.value === value && besides(store.get().view, tape, found));
     },
     chart(what) {
       const lines = tape.charts?.[what] ?? [];

@@ -77,7 +77,8 @@ function taken(state, what, line, current) {
   if (what === "certificate") {
     /** @type {Partial<State>} */
     const part = current ? { of: line.of } : {};
-    if (NUMBERS.has(line.kind)) part.line = better(state.line, line);
+    // Where no attack on the model was tried there is no count in its line.
+    if (NUMBERS.has(line.kind) && line.certified !== undefined) part.line = better(state.line, line);
     if (line.kind === "attack" || line.kind === "lp" || line.kind === "model")
       part[line.kind] = line;
     return part;

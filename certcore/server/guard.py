@@ -129,7 +129,8 @@ class Guard:
         visitor = self._visitor(head)
         if path == "/api/login" and scope["type"] == "http":
             return await self._login(scope, receive, send, head)
-        if visitor is None and self.password and path not in OPEN and not await self._basic(head):
+        free = path in OPEN and scope["type"] == "http"
+        if visitor is None and self.password and not free and not await self._basic(head):
             return await self._ask(scope, receive, send, head)
         most = MOST_BODY
         if path.startswith(UPLOADS):
@@ -152,11 +153,15 @@ class Guard:
     def _foreign(self, scope: Scope, head: Headers, path: str) -> tuple[int, str] | None:
         """Refuse other names of this server (DNS rebinding) and what other sites ask for."""
         host = head.get("host", "")
-        if not self._known(urlsplit(f"//{host}").hostname or ""):
+        origin = head.get("origin")
+        try:
+            name, asker = urlsplit(f"//{host}").hostname or "", urlsplit(origin or "").netloc
+        except ValueError:  # such as "[::1"
+            return 400, "the host or the origin is no address"
+        if not self._known(name):
             return 421, "this server does not answer to that name; whoever runs it can add it to CERTCORE_HOSTS"
         unsafe = scope["type"] == "websocket" or scope["method"] not in ("GET", "HEAD", "OPTIONS")
-        origin = head.get("origin")
-        if unsafe and origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        if unsafe and origin is not None and asker.lower() != host.lower():
             return 403, "another site asked for this"
         api = path.startswith("/api") or unsafe
         if api and head.get("sec-fetch-site") == "cross-site":

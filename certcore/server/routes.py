@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 import json
 import logging
 import secrets
@@ -172,12 +173,18 @@ def _file(data: bytes, name: str) -> Response:
     )
 
 
-def _kept(made: Callable[[Request], tuple[str, bytes]], kind: str = "application/json") -> Callable[..., Any]:
-    """A route whose answer the browser keeps, and asks for again by its tag."""
+def _kept(made: Callable[[Request], bytes], kind: str = "application/json") -> Callable[..., Any]:
+    """A route whose answer the browser keeps, and asks for again by its tag: the digest of the answer itself, which a
+    newer version of this program words differently.
+    """
+
+    def tagged(request: Request) -> tuple[str, bytes]:
+        data = made(request)
+        return hashlib.sha256(data).hexdigest()[:32], data
 
     async def answer(request: Request) -> Response:
         try:
-            tag, data = await anyio.to_thread.run_sync(made, request)
+            tag, data = await anyio.to_thread.run_sync(tagged, request)
         except Exception as error:
             return refused(error)
         head = {"etag": f'"{tag}"', "cache-control": "private, no-cache"}
@@ -188,19 +195,16 @@ def _kept(made: Callable[[Request], tuple[str, bytes]], kind: str = "application
     return answer
 
 
-def _graph(request: Request) -> tuple[str, bytes]:
-    data = graph_data(SHELF.held(request.path_params["name"]).instance)
-    return data["version"], dumped(data)
+def _graph(request: Request) -> bytes:
+    return dumped(graph_data(SHELF.held(request.path_params["name"]).instance))
 
 
-def _words(request: Request) -> tuple[str, bytes]:
-    view = view_of(request, "words")
-    return view.digest((), "words"), dumped(questions.words(view))
+def _words(request: Request) -> bytes:
+    return dumped(questions.words(view_of(request, "words")))
 
 
-def _description(request: Request) -> tuple[str, bytes]:
-    view = view_of(request, "description")
-    return view.digest((), "description", len(view.attacks)), dumped(questions.description(view))
+def _description(request: Request) -> bytes:
+    return dumped(questions.description(view_of(request, "description")))
 
 
 async def instances(request: Request) -> Response:
@@ -265,12 +269,11 @@ async def described(request: Request) -> Response:
     return JSONResponse(openapi.description())
 
 
-def _script(request: Request) -> tuple[str, bytes]:
+def _script(request: Request) -> bytes:
     path = SCRIPTS / request.path_params["file"]
     if path.suffix not in TYPES or path.parent != SCRIPTS or not path.is_file():
         raise Unknown(path.name)
-    state = path.stat()
-    return f"{state.st_mtime_ns:x}-{state.st_size:x}", path.read_bytes()
+    return path.read_bytes()
 
 
 async def script(request: Request) -> Response:

@@ -34,6 +34,10 @@ _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,120}")
 _ID = re.compile(r"up-[A-Za-z0-9_-]{43}")
 
 
+#: A file, what tells whether it was replaced, and the base rule.
+_Key = tuple[str, tuple[int, int, int], str]
+
+
 class Unknown(Exception):
     """There is no such instance, or none that may be told of."""
 
@@ -73,7 +77,7 @@ class Shelf:
     def __init__(self, memory_mb: int | None = None) -> None:
         self.sessions = Sessions(MB * (memory_mb or number_from("CERTCORE_MEMORY_MB", MEMORY_MB)))
         self._lock = threading.Lock()
-        self._held: OrderedDict[tuple[str, int, str], Held] = OrderedDict()
+        self._held: OrderedDict[_Key, Held] = OrderedDict()
         self._gates: dict[str, threading.Lock] = {}
         self._lent: dict[str, tuple[Path, str]] = {}
 
@@ -97,7 +101,9 @@ class Shelf:
     def held(self, name: str, rule: str = "binary") -> Held:
         """The instance of that name; the same object for everybody."""
         path = self.path(name)
-        key = (str(path), path.stat().st_mtime_ns, rule)
+        # Files from archives may all bear one time: what replaces a file is told by its change and its size as well.
+        state = path.stat()
+        key = (str(path), (state.st_mtime_ns, state.st_ctime_ns, state.st_size), rule)
         with self._lock:
             if key in self._held:
                 self._held.move_to_end(key)
@@ -108,7 +114,7 @@ class Shelf:
                 found = self._held.get(key)
             return found or self._load(name, path, key)
 
-    def _load(self, name: str, path: Path, key: tuple[str, int, str]) -> Held:
+    def _load(self, name: str, path: Path, key: _Key) -> Held:
         shown = self._lent.get(name, (path, "the upload" if _ID.fullmatch(name) else name))[1]
         instance = named(load_instance(path, base_rule=key[2], name=path.name if shown == name else shown), shown)
         attacks: list[ModelAttack] = []
@@ -139,7 +145,7 @@ class Shelf:
 
     def keep(self, part: Path, name: str) -> str:
         """Validate an upload that was written to `part`, and keep it under a new id."""
-        load_instance(part, name=name)
+        load_instance(part.read_bytes(), name=name)  # of bytes less may be unpacked than of a file of one's own
         made = f"up-{secrets.token_urlsafe(32)}"
         os.replace(part, upload_folder() / f"{made}.npz")
         uploads = sorted(upload_folder().glob("up-*.npz"), key=lambda one: one.stat().st_mtime)

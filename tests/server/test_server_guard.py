@@ -167,6 +167,8 @@ def test_a_script_sends_the_password_itself(client: Client) -> None:
         ("GET", "/api/health", {"Host": "certificates.example.org"}, 200),
         ("GET", "/api/health", {"Host": "192.168.0.7:8501"}, 200),
         ("GET", "/api/health", {"Host": "[::1]:8501"}, 200),
+        ("GET", "/api/health", {"Host": "[::1"}, 400),
+        ("POST", "/api/health", {"Origin": "http://[::1"}, 400),
         ("GET", "/api/health", {"Sec-Fetch-Site": "cross-site"}, 403),
         ("GET", "/api/health", {"Sec-Fetch-Site": "same-origin"}, 200),
         ("POST", "/api/health", {"Origin": "https://evil.example"}, 403),

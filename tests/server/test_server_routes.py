@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
+import os
 import threading
 import time
 from pathlib import Path
@@ -10,9 +12,10 @@ from typing import Any
 
 import pytest
 
+from certcore.common import npz
 from certcore.server import openapi
 from certcore.server.routes import DESK
-from certcore.server.shelf import SHELF
+from certcore.server.shelf import SHELF, Shelf
 from tests.server.client import Client
 
 BUNDLES = Path(__file__).resolve().parents[2] / "precomputed"
@@ -54,6 +57,7 @@ def test_what_seldom_changes_is_kept_by_the_browser(client: Client) -> None:
         data, tag = first.read(), first.headers["etag"]
         assert first.status == 200
         assert len(data) > 100
+        assert tag == f'"{hashlib.sha256(data).hexdigest()[:32]}"', "other words, another tag"
         again = client.open(path, headers={"If-None-Match": tag})
         assert (again.status, again.read()) == (304, b"")
 
@@ -92,6 +96,10 @@ def test_an_upload_is_known_by_its_id_only(client: Client, tmp_path: Path, monke
     bad = client.open("/api/instances?name=mine.npz", "POST", b"cos\nsystem\n(S'true'\ntR.")
     assert bad.status == 422
     assert json.loads(bad.read())["error"].startswith("mine.npz is no .npz file")
+    with monkeypatch.context() as small:
+        small.setattr(npz, "MAX_UPLOAD_BYTES", 1000)
+        bomb = client.open("/api/instances", "POST", data)
+        assert (bomb.status, "unpacks to" in json.loads(bomb.read())["error"]) == (422, True)
     monkeypatch.setenv("CERTCORE_UPLOAD_MB", "1")
     told = client.open("/api/instances", "POST", headers={"Content-Length": str(3 * 2**19)})
     untold = client.open("/api/instances", "POST", iter([bytes(2**19)] * 3))
@@ -111,6 +119,19 @@ def test_an_upload_is_known_by_its_id_only(client: Client, tmp_path: Path, monke
     nowhere = client.open("/api/instances", "POST", b"PK")
     assert nowhere.status == 507
     assert "no place" in json.loads(nowhere.read())["error"]
+
+
+def test_a_file_that_replaces_one_of_the_same_time_is_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CERTCORE_BUNDLES", str(tmp_path))
+    shelf, found = Shelf(), []
+    for split in (0, 1):
+        other = tmp_path / "other"
+        other.write_bytes((BUNDLES / f"citeseer-decoupled-ballots-s{split}.npz").read_bytes())
+        os.utime(other, (1_500_000_000, 1_500_000_000))
+        other.replace(tmp_path / "mine.npz")
+        found.append(shelf.held("mine").instance)
+        assert shelf.held("mine").instance is found[-1]
+    assert found[0].digest != found[1].digest
 
 
 def _idle(seconds: float = 5.0) -> bool:

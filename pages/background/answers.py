@@ -34,6 +34,10 @@ _log = set_up()
 LONGEST_MESSAGE = 1500
 
 
+def _nothing(result: Any) -> None:
+    """A result without a count of its own."""
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """What a page asks for: equal keys, equal answers."""
@@ -43,6 +47,13 @@ class Asked:
     """Yields results that grow, each proven by itself; the last one is the answer. The event says that nobody waits."""
     label: str
     """What is said while it goes on."""
+    hold: Callable[[Any], None] = _nothing
+    """Compares the counts of a result that has no certificate or curve in it with the known attacks."""
+
+    def held(self, result: Any) -> Any:
+        """The result, after both comparisons."""
+        self.hold(held(result))
+        return result
 
 
 class _Kept:
@@ -120,9 +131,9 @@ def answers(asked: Asked) -> Iterator[Any]:
     work = None if found is not None else _Work(asked, kept().turns)
     try:
         if work is None:
-            yield held(found)
+            yield asked.held(found)
         else:
-            yield from _growing(work, asked.label)
+            yield from _growing(work, asked)
             kept().put(asked.key, work.newest)
     except InputError as error:
         st.error(markdown(error, LONGEST_MESSAGE), icon=":material/error:")
@@ -142,7 +153,7 @@ def answer(asked: Asked) -> Any:
     return found
 
 
-def _growing(work: _Work, label: str) -> Iterator[Any]:
+def _growing(work: _Work, asked: Asked) -> Iterator[Any]:
     began, place, seen = time.monotonic(), None, None
     shown = began + PATIENCE - REFRESH
     while not work.ended:
@@ -154,14 +165,14 @@ def _growing(work: _Work, label: str) -> Iterator[Any]:
         # Both are places where Streamlit may end this run.
         if now - began > PATIENCE:
             place = st.empty() if place is None else place
-            place.markdown(f":blue[:material/progress_activity: **{markdown(label)}** · {seconds(now - began)}]")
+            place.markdown(f":blue[:material/progress_activity: **{markdown(asked.label)}** · {seconds(now - began)}]")
         else:
             st.session_state.get("_page")
         if work.newest is not seen and now - shown >= REFRESH and not work.ended:
             seen = work.newest
-            yield held(seen)
+            yield asked.held(seen)
             shown = time.monotonic()
     if place is not None:
         place.empty()
     if work.newest is not None:
-        yield held(work.newest)
+        yield asked.held(work.newest)

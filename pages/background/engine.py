@@ -18,6 +18,7 @@ from certcore.model_attack.ballots import changed_by_ballots
 from certcore.model_attack.stored import FoundAttack, ModelAttack
 from certcore.program.relaxation import Relaxation
 from certcore.result.certificate import Certificate
+from certcore.result.tripwire import check_count
 from certcore.server.shelf import SHELF
 from certcore.solve.status import Status
 from certcore.solve.strong import Progress
@@ -182,7 +183,10 @@ def proof(view: View) -> Asked:
         if made is not None:
             yield made
 
-    return Asked(("proof", view.strengthen, *view.key), steps, "Writing the proof")
+    def hold(made: dict[str, Any]) -> None:
+        check_count(view.instance, view.threat, len(view.targets), int(made["certified"]))
+
+    return Asked(("proof", view.strengthen, *view.key), steps, "Writing the proof", hold)
 
 
 def suggestions(view: View, number: int) -> Asked:
@@ -202,7 +206,14 @@ def suggestions(view: View, number: int) -> Asked:
                 return
             threat = found.threat
 
-    return Asked(("suggest", number, *view.key), steps, "Looking for the best protection")
+    def hold(found: Defence) -> None:
+        before = np.asarray(view.threat.protected).tolist()
+        counts = [found.certified, *(step.certified for step in found.steps)]
+        for k, certified in enumerate(counts):
+            threat = view.threat.replace(protected=[*before, *found.nodes[:k]])
+            check_count(view.instance, threat, found.targets, certified)
+
+    return Asked(("suggest", number, *view.key), steps, "Looking for the best protection", hold)
 
 
 def unprotected(view: View) -> Asked:

@@ -16,8 +16,10 @@ from certcore.domain.threat import ThreatModel
 from certcore.figures.style import member_name
 from certcore.instance.instance import Instance
 from certcore.program.relaxation import Relaxation
+from certcore.result.tripwire import check_count
 from certcore.sweep import Counts, Radius, Session, Sweep, radius
 from certcore.sweep.attack_curve import Attacks, attacked_cells, attacks_along, attacks_over, best_below
+from certcore.sweep.axis import Axis
 from certcore.sweep.family import Question
 from certcore.sweep.radii import first_uncertified
 from certcore.sweep.ranges import MOST_VALUES, end_of, family_axis, map_axes, refined, stops, unit_of
@@ -274,4 +276,8 @@ def largest(view: View, vary: str, share: int) -> Asked:
             cancel=cancel,
         )
 
-    return Asked(("radius", vary, share, *view.key), steps, "Searching")
+    def hold(found: Radius) -> None:
+        at = Axis.parse(vary).at(view.threat, 0 if found.value is None else found.value)
+        check_count(view.instance, at, found.targets, found.certified)
+
+    return Asked(("radius", vary, share, *view.key), steps, "Searching", hold)

@@ -6,16 +6,20 @@ import contextlib
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 import streamlit as st
 
 from certcore import ThreatModel, certify
 from certcore.common.errors import InputError, SoundnessError
+from certcore.domain.base_rule import BaseRule
+from certcore.program.relaxation import Relaxation
 from certcore.result import tripwire
 from pages.background import answers as module
+from pages.background import engine, sweeps
 from pages.background.answers import Asked, answer, answers, kept
+from pages.state.state import View
 from tests.pages.toys import grid_instance
 from tests.sweep.test_sweep_tripwire import wrong
 
@@ -127,6 +131,21 @@ def test_a_kept_answer_that_an_attack_refutes_since_is_not_shown(monkeypatch: py
     with pytest.raises(SoundnessError):
         answer(asked)
     assert logged == ["a count and an attack contradict each other"]
+
+
+@pytest.mark.parametrize(
+    "ask", [lambda view: sweeps.largest(view, "attr_del", 30), lambda view: engine.suggestions(view, 2), engine.proof]
+)
+def test_nor_are_counts_that_stand_alone(ask: Callable[[View], Asked]) -> None:
+    """Largest budgets, suggestions and proofs hold no certificate: their counts are compared one by one."""
+    view = View("x", grid_instance(seed=5), ThreatModel(attr_del=5), Relaxation.TIGHT, 30.0, BaseRule.BINARY)
+    found = answer(ask(view))
+    assert found is not None
+    assert answer(ask(view)) is found
+    with contextlib.suppress(SoundnessError):
+        tripwire.remember(view.instance, ThreatModel(), len(view.targets))
+    with pytest.raises(SoundnessError):
+        answer(ask(view))
 
 
 def test_few_answers_are_kept() -> None:

@@ -135,3 +135,11 @@ test("the button back changes the view", () => {
   assert.equal(store.get().view.attr_del, "2");
   end();
 });
+
+test("a line without a count is no number", () => {
+  const store = createStore({ view: { attr_del: "9" }, names: ["attr_del"] });
+  store.receive("certificate", { kind: "solved", of: "q", at: {}, certified: 0 });
+  store.receive("certificate", { kind: "model", of: "q", at: {}, tried: false });
+  assert.equal(store.get().line.kind, "solved");
+  assert.equal(store.get().model.tried, false);
+});

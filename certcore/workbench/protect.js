@@ -104,7 +104,7 @@ class ProtectPanel {
     this.draw(true);
     try {
       const query = new URLSearchParams(data.question),
-        address = `${data.api.base}instances/${encodeURIComponent(query.get("instance"))}/defend`;
+        address = `${data.api.base}instances/${encodeURIComponent(data.api.name)}/defend`;
       query.delete("instance");
       query.set("number", SUGGESTED);
       const answer = await fetch(`${address}?${query}`, { signal: request.signal });

@@ -190,7 +190,7 @@ def _api(view: View) -> dict[str, Any]:
     asked = Asked(view.name, view.instance, view.threat, view.relaxation, view.counted)
     return {
         "base": f"/{below}/api/" if below else "/api/",
-        "name": view.name,
+        "name": bundles.public_name(view.name),
         "query": query,
         "family": asked.family[0],
     }

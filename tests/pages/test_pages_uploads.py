@@ -13,8 +13,10 @@ from streamlit import config
 from streamlit.testing.v1 import AppTest
 
 from certcore.instance.instance import load_instance
+from certcore.server.shelf import SHELF
 from pages.files import bundles, examples, validation
-from tests.pages.opening import ROOT
+from tests.pages.conftest import sent, settle
+from tests.pages.opening import ROOT, at_page
 
 SHIPPED = sorted((ROOT / "precomputed").glob("*.npz"))
 
@@ -222,3 +224,18 @@ def test_many_uploads_of_one_visitor_push_out_no_other(
     bundles._forget_oldest()
     assert len(list((tmp_path / "imported").glob("**/import-*.npz"))) == bundles.MAX_IMPORTED
     assert len(_kept(one.run())) == 1
+
+
+def test_the_browser_asks_about_a_visitors_upload_by_its_id(
+    bundle_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The API knows no name of a visitor's own file: numbers and suggestions are asked for by what was lent."""
+    monkeypatch.setenv("CERTCORE_PASSWORD", "x")
+    own = tmp_path / "imported" / "visitor-1"
+    own.mkdir(parents=True)
+    (own / "import-0123456789abcdef-mine.npz").write_bytes((bundle_folder / "ring-gcn-attr-s0.npz").read_bytes())
+    at = at_page("overview", {"instance": "import-0123456789abcdef-mine", "attr_del": "4"})
+    at.session_state["_visitor"] = "visitor-1"
+    name = sent(settle(at))["api"]["name"]
+    assert name.startswith("up-")
+    assert SHELF.held(name).instance.graph.n_nodes

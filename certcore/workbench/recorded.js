@@ -28,7 +28,9 @@ const besides = (view, tape, { lines }) =>
   Object.entries(lines[0]?.at ?? {}).every(
     ([name, told]) =>
       name === tape.axis ||
-      (name in view ? told !== null && Number(view[name]) === told : told === (name === "sigma" ? null : 0)),
+      (name in view
+        ? told !== null && Number(view[name]) === told
+        : told === (name === "sigma" ? null : 0)),
   );
 
 /** Answers from a tape.
@@ -49,7 +51,11 @@ export function recorded(store, tape) {
         store.fail("certificate", "Nothing is recorded for budgets as large as this.");
         return;
       }
-      told("certificate", found.lines, found.value === value && besides(store.get().view, tape, found));
+      told(
+        "certificate",
+        found.lines,
+        found.value === value && besides(store.get().view, tape, found),
+      );
     },
     chart(what) {
       const lines = tape.charts?.[what] ?? [];

@@ -78,7 +78,8 @@ function taken(state, what, line, current) {
     /** @type {Partial<State>} */
     const part = current ? { of: line.of } : {};
     // Where no attack on the model was tried there is no count in its line.
-    if (NUMBERS.has(line.kind) && line.certified !== undefined) part.line = better(state.line, line);
+    if (NUMBERS.has(line.kind) && line.certified !== undefined)
+      part.line = better(state.line, line);
     if (line.kind === "attack" || line.kind === "lp" || line.kind === "model")
       part[line.kind] = line;
     return part;

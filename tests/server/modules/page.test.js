@@ -25,8 +25,13 @@ function numberOf(family) {
   };
   const load = async (url) =>
     url.endsWith("store.js") ? { createStore } : { live: (store, base) => live(store, base, get) };
-  const made = new Function("load", "fetch", "location", `${scriptOf("number").replace("import(", "load(")}
-    return LiveNumber;`)(
+  const made = new Function(
+    "load",
+    "fetch",
+    "location",
+    `${scriptOf("number").replace("import(", "load(")}
+    return LiveNumber;`,
+  )(
     load,
     async (url) => ({ json: async () => ({ family: url.includes("protect") ? "f2" : "f1" }) }),
     { origin: "http://x" },

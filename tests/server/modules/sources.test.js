@@ -152,7 +152,14 @@ test("who is busy is asked again", async () => {
 test("recorded: this budget, or the next larger one as what it is", () => {
   const answers = [3, 5].map((value) => ({
     value,
-    lines: [{ kind: "solved", of: `q${value}`, at: { attr_del: value, attr_add: 0, sigma: null }, certified: 9 - value }],
+    lines: [
+      {
+        kind: "solved",
+        of: `q${value}`,
+        at: { attr_del: value, attr_add: 0, sigma: null },
+        certified: 9 - value,
+      },
+    ],
   }));
   const tape = {
     axis: "attr_del",
@@ -171,7 +178,10 @@ test("recorded: this budget, or the next larger one as what it is", () => {
   assert.equal(store.get().curve.of, "c");
   store.move({ attr_del: "3", sigma: "2" });
   source.ask();
-  assert.ok(!isOf(store.get().line, store.get().of), "a tape without σ answers no question with one");
+  assert.ok(
+    !isOf(store.get().line, store.get().of),
+    "a tape without σ answers no question with one",
+  );
   store.move({ attr_del: "6" });
   source.ask();
   assert.equal(store.get().line, null);

@@ -28,13 +28,23 @@ def read_option(given: str | None) -> Any:
     if column is None:
         if rows and len(rows[0]) > 1:
             raise InputError(f"{path} has {len(rows[0])} columns; say which one: --weights {path}:COLUMN")
-        return [_number(row[0] if row else "", path, line) for line, row in enumerate(rows, 1)]
+        return [_number(_only(row, 1, 0, path, line), path, line) for line, row in enumerate(rows, 1)]
     head, *rest = rows or [[]]
     if column not in head:
         hint = did_you_mean(column, head)
         raise InputError(f"{path} has no column {column!r}{hint}; expected one of {', '.join(head)[:200]}")
     place = head.index(column)
-    return [_number(row[place] if place < len(row) else "", path, line) for line, row in enumerate(rest, 2)]
+    return [_number(_only(row, len(head), place, path, line), path, line) for line, row in enumerate(rest, 2)]
+
+
+def _only(row: list[str], columns: int, place: int, path: str, line: int) -> str:
+    """The cell of one column; refused in a longer line, where 1,000 would be read as 1."""
+    if len(row) > columns:
+        raise InputError(
+            f"line {line} of {path} has {len(row)} columns, the first line {columns}; expected as many in every line, "
+            "and numbers without thousands separators"
+        )
+    return row[place] if place < len(row) else ""
 
 
 def _rows(path: str) -> list[list[str]]:

@@ -130,6 +130,7 @@ class ModelAttack:
         level = self.within(instance, threat)
         if level is None:
             return None
+        threat = threat.weighed(instance.graph, np.asarray(instance.targets))  # without targets of weight 0
         targets = np.asarray(instance.targets if threat.targets is None else threat.targets)
         count = self.count(instance, level, targets)
         flips = self.flips[: level.flips]

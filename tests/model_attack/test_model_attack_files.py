@@ -64,6 +64,15 @@ def test_any_budget_has_the_largest_attack_below_it(found):
     assert found.at(instance, cc.ThreatModel(attr_del=500, protected=[flipped])) is None
 
 
+def test_targets_of_weight_zero_are_not_counted(found):
+    instance, _ = case()
+    weights = np.ones(instance.graph.n_nodes, dtype=np.int64)
+    targets = np.asarray(instance.targets)
+    weights[targets[:3]] = 0
+    counted = found.found(instance, cc.ThreatModel(attr_del=10, weights=weights))
+    assert counted.count.targets.tolist() == targets[3:].tolist()
+
+
 def test_along_a_budget_every_attack_begins_where_it_can_be_made(found):
     instance, _ = case()
     steps = attacks_along([found], instance, cc.ThreatModel(), "attr_del")

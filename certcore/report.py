@@ -25,7 +25,7 @@ from certcore.common.rounding import share_down
 from certcore.domain.commands import command, current_spelling
 from certcore.domain.perturbations import LABELS, TYPES
 from certcore.domain.threat import ThreatModel
-from certcore.domain.weights import refuse_decimals
+from certcore.domain.weights import refuse_decimals, refuse_weights
 from certcore.figures.contour import contour_figure
 from certcore.figures.curve import controls_for, curve_figure
 from certcore.figures.escape import for_html
@@ -145,6 +145,8 @@ def build(
     if threat.weights is not None:
         threat = threat.weighed(instance.graph, np.asarray(instance.targets))
         refuse_decimals([threat.weights])
+        if counted is not None:
+            refuse_weights(threat.weights, "a certified accuracy")
     if chosen is not None and threat.targets is None:
         threat = threat.replace(targets=chosen)
     if chosen is not None and set(chosen.tolist()) != set(np.asarray(threat.targets).tolist()):

@@ -72,6 +72,8 @@ class ContourFigure(Figure):
     bounds: np.ndarray | None = None
     attacks: np.ndarray | None = None
     targets: int | None = None
+    weighted: bool = False
+    """Whether counts are sums of weights."""
     name: str = "contours"
 
     def __post_init__(self) -> None:
@@ -133,7 +135,7 @@ class ContourFigure(Figure):
             "gain": Meaning.CERTIFIED,
             "certified": Meaning.CERTIFIED,
             f"{reference}: certified": Meaning.CERTIFIED,
-            "targets": Meaning.PLAIN,
+            "weight" if self.weighted else "targets": Meaning.PLAIN,
             "uncertified at most": Meaning.ATTACKED,
             "certificate attack": Meaning.ATTACKED,
             "bracket": Meaning.ATTACKED,
@@ -458,7 +460,10 @@ def contour_figure(
     cells stay empty; with `gaps=False` they show the sound but weaker bound known so far. `more` are further fields of
     the figure, such as `marker`, `kind` or `title`.
     """
-    if count_weight([surface, *([] if reference is None else [reference])]) and show == MapOf.RATIO:
+    weighted = count_weight([surface, *([] if reference is None else [reference])])
+    if weighted and accuracy_of is not None:
+        raise InputError("this surface counts weight; draw certified accuracy from one that counts labels")
+    if weighted and show == MapOf.RATIO:
         more = {"measure": WEIGHT_LABEL, **more}
     of = int(surface.targets) if accuracy_of is None else accuracy_of
     targets = max(of, 1)
@@ -482,6 +487,7 @@ def contour_figure(
         attacks=attacks,
         targets=of,
         accuracy=accuracy_of is not None,
+        weighted=weighted,
         **{"name": ("contours" if show == MapOf.RATIO else show) + f"-{x}-{y}", **more},
     )
 
@@ -520,7 +526,8 @@ def cell_hover(figure: ContourFigure) -> tuple[list[list[list[Any]]], str]:
         texts.append(_count_texts(figure.attacks, "{:,}", "none looked for yet"))
         if figure.bounds is not None:
             names.append("bracket")
-            texts.append(_count_texts(figure.bounds - figure.attacks, "{:,} labels wide", "not known yet"))
+            unit = "units of weight" if figure.weighted else "labels"
+            texts.append(_count_texts(figure.bounds - figure.attacks, f"{{:,}} {unit} wide", "not known yet"))
     data = [
         [[x, y, *(text[i][j] for text in texts)] for j, y in enumerate(figure.y_values.tolist())]
         for i, x in enumerate(figure.x_values.tolist())

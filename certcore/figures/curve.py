@@ -290,7 +290,8 @@ class CurveFigure(Figure):
         hover = f"{for_plotly(self.axis)}: %{{customdata[0]:,}}<br>{self.y_label}: %{{customdata[1]}}"
         if line.certified is not None:
             data += [line.certified.tolist(), [line.targets or 0] * len(line.values)]
-            hover += "<br>certified: %{customdata[2]:,} of %{customdata[3]:,} nodes"
+            unit = "units of weight" if self.weighted else "nodes"
+            hover += f"<br>certified: %{{customdata[2]:,}} of %{{customdata[3]:,}} {unit}"
         if line.low is not None and line.high is not None:
             at = len(data)
             data += [ratio_texts(line.low), ratio_texts(line.high)]
@@ -527,6 +528,8 @@ def curve_figure(
     horizontal lines. `more` are further fields of the figure, such as `log`, `marker` or `title`.
     """
     weighted = count_weight(one for curve in (*curves, *paper) for one in _splits(curve))
+    if weighted and (accuracy_of is not None or changed is not None):
+        raise InputError("these results count weight; draw accuracies and changed labels without weights")
     clean = None
     if accuracy_of is not None:
         clean = clean_accuracy(curves[0], accuracy_of)

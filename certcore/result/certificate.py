@@ -99,7 +99,9 @@ class Certificate(GraphDisplay):
         budgets = [f"{kind}={self.threat.shown(k)}" for k, kind in enumerate(TYPES) if self.threat.budgets[k]]
         if self.threat.inject and self.threat.inject_edges is not None:
             budgets.append(f"inject_edges={self.threat.inject_edges}")
-        text = f"{self.certified} of {self.targets} certified{' (weight)' if self.threat.weights is not None else ''}"
+        shown = shown_by(self.threat.weights)
+        unit = " (weight)" if self.threat.weights is not None else ""
+        text = f"{shown(self.certified)} of {shown(self.targets)} certified{unit}"
         return f"<Certificate {', '.join(budgets) or 'no attack'}: {text}; {self.relaxation}, {self.status}>"
 
     @property

@@ -35,7 +35,8 @@ class Counts(Display):
     bounds: np.ndarray
     """Upper bounds on the number of uncertified targets, as exact fractions."""
     done: np.ndarray
-    """Where the relaxation gives no better count; other bounds are sound but may improve."""
+    """Where the relaxation gives no better count, with weights none better by a ten-thousandth of them; other bounds
+    are sound but may improve."""
     relaxation: Relaxation
     status: Status
     threat: ThreatModel
@@ -51,7 +52,9 @@ class Counts(Display):
 
     def __repr__(self) -> str:
         spans = " × ".join(f"{name} {values[0]}…{values[-1]}" for name, values in zip(self.axes, self.axis_values))
-        return f"<Counts {spans}: {self.done.size} values, {self.targets} targets; {self.relaxation}, {self.status}>"
+        targets = shown_by(self.threat.weights)(self.targets)
+        counted = f"{targets} targets" if self.threat.weights is None else f"a weight of {targets}"
+        return f"<Counts {spans}: {self.done.size} values, {counted}; {self.relaxation}, {self.status}>"
 
     @property
     def vary(self) -> str:

@@ -12,6 +12,7 @@ import pytest
 
 from certcore import Graph, GridBase, Instance, ThreatModel, certify, curve, messages, surface
 from certcore.cli import main
+from certcore.cli.weights import read_option
 from certcore.common.errors import InputError
 from certcore.domain.weights import refuse_weights
 from certcore.instance.instance import save_instance
@@ -188,3 +189,44 @@ def test_tables_have_the_weight_of_each_node(instance: Instance) -> None:
     table = certify(instance, attr_del=1, weights=np.arange(1, N + 1) / 2, targets=[2, 5]).frame()
     assert table["weight"].tolist() == [(i + 1) / 2 if i in (2, 5) else 0 for i in range(N)]
     assert "weight" not in certify(instance, attr_del=1).frame().columns
+
+
+def test_results_name_the_weight_as_it_was_given(instance: Instance) -> None:
+    weights = np.full(N, 0.5)
+    weights[3] = 1.5
+    assert "of 13.0 certified (weight)" in repr(certify(instance, attr_del=1, weights=weights))
+    line = curve(instance, vary="attr_del", values=range(3), weights=weights)
+    assert "a weight of 13.0;" in repr(line)
+    assert f"{N} targets" in repr(curve(instance, vary="attr_del", values=range(3)))
+
+
+def test_figures_and_reports_draw_no_labels_from_weights(instance: Instance) -> None:
+    from certcore.figures.contour import cell_hover, contour_figure
+    from certcore.figures.curve import curve_figure
+    from certcore.report import build
+
+    line = curve(instance, vary="attr_del", values=range(3), weights="degree")
+    hover = curve_figure([line], vary="attr_del").plotly().data[0].hovertemplate
+    assert "units of weight" in hover
+    assert "nodes" not in hover
+    for more in ({"changed": [0, 0, 0]}, {"accuracy_of": N}):
+        with pytest.raises(InputError, match="count weight"):
+            curve_figure([line], vary="attr_del", **more)
+    cells = surface(instance, x="attr_del", x_values=range(3), y="sigma", y_values=range(3), weights="degree")
+    drawn = contour_figure(cells, x="attr_del", y="sigma", attacks=np.zeros((3, 3)))
+    assert "units of weight wide" in str(cell_hover(drawn))
+    assert "labels wide" not in str(cell_hover(drawn))
+    assert "weight" in drawn.table().columns
+    assert "targets" not in drawn.table().columns
+    with pytest.raises(InputError, match="counts weight"):
+        contour_figure(cells, x="attr_del", y="sigma", accuracy_of=N)
+    right = ThreatModel(attr_del=1, weights="degree", targets=instance.select_targets("correct"))
+    with pytest.raises(InputError, match="certified accuracy counts labels"):
+        build(instance, right, targets="correct", seconds=5)
+
+
+@pytest.mark.parametrize(("name", "text"), [("w.txt", "1\n1,000\n"), ("w.csv:w", "node,w\n0,1\n1,1,000\n")])
+def test_a_thousands_separator_is_no_second_column(tmp_path: Path, name: str, text: str) -> None:
+    (tmp_path / name.partition(":")[0]).write_text(text)
+    with pytest.raises(InputError, match="thousands separators"):
+        read_option(str(tmp_path / name))

@@ -142,13 +142,14 @@ def build(
         counted = instance.select_targets(before_correct(targets))
     chosen = None if targets is None else instance.select_targets(targets)
     threat = default_threat(instance, chosen) if threat is None else threat
+    if chosen is not None and threat.targets is None:
+        threat = threat.replace(targets=chosen)
     if threat.weights is not None:
         threat = threat.weighed(instance.graph, np.asarray(instance.targets))
         refuse_decimals([threat.weights])
         if counted is not None:
             refuse_weights(threat.weights, "a certified accuracy")
-    if chosen is not None and threat.targets is None:
-        threat = threat.replace(targets=chosen)
+        chosen = None if chosen is None else chosen[threat.weights.values[chosen] > 0]
     if chosen is not None and set(chosen.tolist()) != set(np.asarray(threat.targets).tolist()):
         raise InputError(f"the threat model counts other nodes than the targets {targets!r}; give one of both")
     tell = progress or (lambda share, what: None)

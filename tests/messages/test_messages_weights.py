@@ -230,3 +230,15 @@ def test_a_thousands_separator_is_no_second_column(tmp_path: Path, name: str, te
     (tmp_path / name.partition(":")[0]).write_text(text)
     with pytest.raises(InputError, match="thousands separators"):
         read_option(str(tmp_path / name))
+
+
+def test_a_report_names_targets_of_which_some_weigh_nothing(instance: Instance) -> None:
+    from certcore.report import build
+
+    weights = np.full(N, 2)
+    weights[3:5] = 0
+    threat = ThreatModel(attr_del=1, weights=weights)
+    for asked in (threat, threat.weighed(instance.graph, np.asarray(instance.targets))):
+        assert build(instance, asked, targets="all", seconds=5).certificate.targets == 2 * (N - 2)
+    with pytest.raises(InputError, match="counts other nodes"):
+        build(instance, threat.replace(targets=[1, 2]), targets="all", seconds=5)

@@ -108,6 +108,8 @@ class ThreatModel:
             return self
         self.check(graph)
         weights = Weights(graph.incident, source=DEGREE) if self.weights == DEGREE else self.weights
+        if weights.source == DEGREE:  # those of another graph, if this threat model comes from a result on it
+            weights = replace(weights, values=graph.incident)
         targets = np.asarray(own if self.targets is None else self.targets)
         kept = of_targets(weights, targets, graph.n_nodes)
         if len(kept) == len(targets):

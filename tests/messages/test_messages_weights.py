@@ -242,3 +242,10 @@ def test_a_report_names_targets_of_which_some_weigh_nothing(instance: Instance) 
         assert build(instance, asked, targets="all", seconds=5).certificate.targets == 2 * (N - 2)
     with pytest.raises(InputError, match="counts other nodes"):
         build(instance, threat.replace(targets=[1, 2]), targets="all", seconds=5)
+
+
+def test_degrees_are_those_of_the_graph_that_is_certified(instance: Instance) -> None:
+    other = Instance(random_graph(np.random.default_rng(8), N, 5, 0.5), instance.base, 1)
+    threat = certify(instance, attr_del=1, weights="degree").threat
+    found = certify(other, threat, proof=False)
+    assert found.targets == other.graph.incident[found.target_nodes].sum()

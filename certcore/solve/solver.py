@@ -241,6 +241,7 @@ class Solver:
         if status.is_final:
             self._keep_basis(point, basis)
         else:
+            lower = float(self.structure.constant)  # a solution that violates cuts breaks more than any that does not
             best, by = min((best, by), self.best(point), key=lambda pair: pair[0])
             if status is Status.FAILED or attempt.solution.basis is None:
                 self._forget_model()

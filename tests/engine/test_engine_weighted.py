@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
 from fractions import Fraction
@@ -13,6 +14,7 @@ import pytest
 from certcore import Graph, GridBase, Instance, ThreatModel, certify, curve, read_proof, verify_proof
 from certcore.common.errors import InputError
 from certcore.domain.weights import MAX_TOTAL
+from certcore.solve import solver
 from certcore.sweep import defend, radius
 from certcore.verify.proof import proof_bytes
 from tests.checker.cases import accepts, as_seen, signed, votes_case
@@ -222,3 +224,20 @@ def test_an_isolated_graph_has_no_degrees() -> None:
     lonely = Instance(Graph.from_edges(3, np.zeros((0, 2))), GridBase(np.ones((3, 2), bool), ("adj_del",)), 1)
     with pytest.raises(InputError, match="are 0"):
         certify(lonely, adj_del=1, weights="degree")
+
+
+def test_values_between_used_up_rounds_are_not_told_as_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    def rounds(most: int) -> None:
+        monkeypatch.setattr(solver, "SOLVER", dataclasses.replace(solver.SOLVER, max_rounds=most))
+
+    rng = np.random.default_rng([4, 436])
+    base = GridBase(random_grid(rng, 40, (7, 7)), ("attr_del", "adj_del"))
+    case = Instance(random_graph(np.random.default_rng([4, 436]), 40, 12, 0.08), base, 1)
+    for sigma in range(2, 6):
+        threat = ThreatModel(sigma=sigma, attr_del=2, weights=np.arange(40) % 49 + 1)
+        rounds(1)
+        early = curve(case, threat, "adj_del", range(40))
+        rounds(60)
+        late = curve(case, threat, "adj_del", range(40))
+        assert early.status == "rounds"
+        assert not (early.done & (early.certified < late.certified)).any()

@@ -95,11 +95,12 @@ def test_a_disk_that_is_really_full(tmp_path: Path) -> None:
 #: Commands one after the other, each with what it said last.
 COMMANDS = """
 import contextlib, io, json, sys
-from certcore.cli import main
-for words in json.load(sys.stdin):
+from certcore import cli
+from experiments import __main__ as experiments
+for program, *words in json.load(sys.stdin):
     said = io.StringIO()
     with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said):
-        code = main(words)
+        code = {"certcore": cli, "experiments": experiments}[program].main(words)
     print(json.dumps([code, said.getvalue()]))
 """
 
@@ -108,12 +109,12 @@ def test_a_folder_that_really_cannot_be_written(tmp_path: Path) -> None:
     small = str(tmp_path / "small-s0.npz")
     save_instance(small, example("votes"))
     commands = [
-        f"certify {small} --attr-del 1 --proof DISK/proof.json",
-        f"certify {small} --attr-del 1 --allocation DISK/attack.csv",
-        f"curve {small} --vary attr_del --values 0:3 -o DISK/curve.csv",
-        f"surface {small} --x attr_add --x-values 0:1 --y attr_del --y-values 0:1 --checkpoint DISK/cells.npz",
-        f"report {small} --attr-del 1 -o DISK/report.html",
-        "bundle citeseer gcn attr --epochs 1 --samples 1000 --work DISK/work -o DISK/bundle.npz",
+        f"certcore certify {small} --attr-del 1 --proof DISK/proof.json",
+        f"certcore certify {small} --attr-del 1 --allocation DISK/attack.csv",
+        f"certcore curve {small} --vary attr_del --values 0:3 -o DISK/curve.csv",
+        f"certcore surface {small} --x attr_add --x-values 0:1 --y attr_del --y-values 0:1 --checkpoint DISK/cells.npz",
+        f"certcore report {small} --attr-del 1 -o DISK/report.html",
+        "experiments bundle citeseer gcn attr --epochs 1 --samples 1000 --work DISK/work -o DISK/bundle.npz",
     ]
     words = [[word.replace("DISK", str(tmp_path / "disk")) for word in command.split()] for command in commands]
     run = _mounted(tmp_path, "ro", ["-c", COMMANDS], json.dumps(words))
@@ -122,7 +123,7 @@ def test_a_folder_that_really_cannot_be_written(tmp_path: Path) -> None:
         code, said = json.loads(line)
         assert code == 2, (command, said)
         last = said.strip().splitlines()[-1]
-        assert last.startswith("certcore: "), (command, said)
+        assert last.startswith(f"{command.split()[0]}: "), (command, said)
         assert str(tmp_path / "disk") in last, (command, said)
         assert os.strerror(errno.EROFS) in last, (command, said)
 

@@ -20,7 +20,7 @@ COMMANDS = ("certify", "curve", "surface", "radius", "defend", "report")
 ALL = os.environ.get("CERTCORE_WALK") == "all"
 #: A short limit, for the walk that is part of `make test`.
 SHORT = 5.0
-#: Seconds beside the limit on a quiet machine: reading the file, drawing a graph of PubMed's size, checking the proof.
+#: Seconds beside the limit: reading the file, drawing a graph of PubMed's size, checking the proof, and a busy machine.
 BESIDE = 30.0
 
 WALK = [(path, name) for path in BUNDLES for name in COMMANDS]
@@ -36,8 +36,7 @@ def test_a_command_answers_with_an_instance_alone(
     limit = [] if ALL else ["--time-limit", str(SHORT)]
     started = time.monotonic()
     assert main([command, str(path), *limit, "--json"]) == 0
-    shared = max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))  # what no limit ends takes longer beside other work
-    assert time.monotonic() - started < (TIME_LIMIT if ALL else SHORT) + BESIDE * shared
+    assert time.monotonic() - started < (TIME_LIMIT if ALL else SHORT) + BESIDE
     found = json.loads(capsys.readouterr().out)
     points = found.get("points", [found])
     assert points
